@@ -1,25 +1,25 @@
-//! A script's times, and the engine's.
+//! Script times and engine times.
 //!
-//! packetdrill begins a script a quarter of a millisecond behind a tick of the kernel's timer, so
-//! that what happens in whole milliseconds is not in the instant of one. Our judge begins it where
-//! the slots of the timer wheel do (`virtual_time.c`); and so do both here.
+//! packetdrill starts a script a quarter of a millisecond after a kernel timer tick, so that events
+//! at whole milliseconds do not coincide with a tick. Our judge starts it where the slots of the
+//! timer wheel begin (`virtual_time.c`). Both do so here.
 
 use dumbbell_core::time::Time;
 
-/// The engine's time when a script begins.
+/// Engine time at which a script begins.
 const START_US: u64 = 250;
 
-/// That instant of a script.
+/// Engine time of a script time in microseconds.
 pub fn instant(us: u64) -> Time {
     span(us.saturating_add(START_US))
 }
 
-/// So long.
+/// A duration of this number of microseconds.
 pub fn span(us: u64) -> Time {
     Time::from_ns(us.saturating_mul(1000))
 }
 
-/// How far the script is then.
+/// Script time at this engine time.
 pub fn since_start(at: Time) -> Time {
     at.saturating_sub(instant(0))
 }

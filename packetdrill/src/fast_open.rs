@@ -1,8 +1,8 @@
-//! TCP Fast Open (RFC 7413): cookies, who accepts one, and what a client remembers of a server.
+//! TCP Fast Open (RFC 7413): cookies, the servers that accept them, and the client's cache.
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | RFC 7413 section 4.1.1, which options say something | `Cookie::of` |
+//! | RFC 7413 section 4.1.1, which options are valid | `Cookie::of` |
 //! | RFC 7413 section 4.1.2, a cookie authenticates the address of its client | `Keys::cookie` |
 //! | RFC 7413 section 4.1.3, what a client caches: cookie and MSS | `CachedServer` |
 //! | RFC 7413 section 4.2.2, what a server does with a SYN | `Server::judge` |
@@ -13,14 +13,15 @@ use std::net::Ipv4Addr;
 
 /// The shortest cookie, bytes (RFC 7413 section 4.1.1).
 const SHORTEST_BYTES: usize = 4;
-/// The longest, bytes.
+/// The longest cookie, bytes.
 const LONGEST_BYTES: usize = 16;
-/// Options of a SYN with data may take so much, whatever they do take (`MAX_TCP_OPTION_SPACE`), bytes.
+/// Option space reserved in a SYN with data, whatever its options take (`MAX_TCP_OPTION_SPACE`),
+/// bytes.
 pub const OPTION_SPACE_BYTES: u32 = 40;
 
 impl Cookie {
-    /// The option of a SYN or SYN-ACK; None also for one of an odd length, which says nothing
-    /// (RFC 7413 section 4.1.1).
+    /// The Fast Open option of a SYN or SYN-ACK. None also for an option of odd length, which is
+    /// ignored (RFC 7413 section 4.1.1).
     pub fn of(packet: &TcpPacket) -> Option<&Cookie> {
         let options = packet.options.iter().flatten();
         let mut cookies = options.filter_map(|option| match option {
@@ -30,7 +31,7 @@ impl Cookie {
         cookies.find(|cookie| cookie.bytes.len().is_multiple_of(2))
     }
 
-    /// Whether it is a cookie, not a request, and of a length that there may be.
+    /// Whether it is a cookie of a permitted length, rather than a cookie request.
     fn is_valid(&self) -> bool {
         (SHORTEST_BYTES..=LONGEST_BYTES).contains(&self.bytes.len())
     }
@@ -41,9 +42,9 @@ impl Cookie {
 pub struct Flags(pub u32);
 
 impl Flags {
-    /// What a fresh Linux has: clients may.
+    /// Default of Linux: enabled for clients.
     pub const FRESH: Flags = Flags(Flags::CLIENT);
-    /// What `defaults.sh` sets.
+    /// The value that `defaults.sh` sets.
     pub const DEFAULTS: Flags = Flags(0x70403);
     const CLIENT: u32 = 0x1;
     const SERVER: u32 = 0x2;
@@ -56,12 +57,12 @@ impl Flags {
         self.0 & Flags::CLIENT != 0
     }
 
-    /// Whether a client needs no cookie.
+    /// Whether a client may send data without a cookie.
     pub fn client_needs_no_cookie(self) -> bool {
         self.0 & Flags::CLIENT_WITHOUT_COOKIE != 0
     }
 
-    /// Whether a socket that listens accepts Fast Open without `TCP_FASTOPEN`.
+    /// Whether every listening socket accepts Fast Open without `TCP_FASTOPEN`.
     pub fn open_every_listener(self) -> bool {
         let both = Flags::EVERY_LISTENER | Flags::SERVER;
         self.0 & both == both
@@ -73,13 +74,13 @@ impl Flags {
 pub struct Key(pub [u8; 16]);
 
 impl Key {
-    /// What `defaults.sh` sets.
+    /// The key that `defaults.sh` sets.
     pub const DEFAULTS: Key = Key([
         0xa1, 0xa1, 0xa1, 0xa1, 0xb2, 0xb2, 0xb2, 0xb2, 0xc3, 0xc3, 0xc3, 0xc3, 0xd4, 0xd4, 0xd4,
         0xd4,
     ]);
 
-    /// As the sysctl has it: four hexadecimal numbers of 32 bits, each kept with its lowest byte first.
+    /// Parses the format of the sysctl: four 32-bit hexadecimal numbers, each stored little-endian.
     pub fn parse(text: &str) -> Option<Key> {
         let mut bytes = [0; 16];
         let mut words = text.split('-');
@@ -90,7 +91,7 @@ impl Key {
         words.next().is_none().then_some(Key(bytes))
     }
 
-    /// The cookie of the client at `remote`: SipHash-2-4 of both addresses, as Linux makes it
+    /// The cookie of the client at `remote`: SipHash-2-4 of both addresses, as Linux computes it
     /// (`tcp_fastopen_cookie_gen`; J.-P. Aumasson and D. J. Bernstein, "SipHash", 2012).
     pub fn cookie(self, addresses: Addresses) -> Vec<u8> {
         let half = |from: usize| {
@@ -113,7 +114,7 @@ fn siphash_of_eight(key_low: u64, key_high: u64, message: u64) -> u64 {
         key_low ^ 0x6c79_6765_6e65_7261,
         key_high ^ 0x7465_6462_7974_6573,
     ];
-    // The last block has nothing but the length.
+    // The last block contains only the length.
     for block in [message, 8 << 56] {
         state[3] ^= block;
         (0..2).for_each(|_| sip_round(&mut state));
@@ -137,17 +138,17 @@ fn sip_round([a, b, c, d]: &mut [u64; 4]) {
     *c = c.rotate_left(32);
 }
 
-/// Of the connections of a script.
+/// Addresses of the connections of a script.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Addresses {
-    /// Of the other end.
+    /// Address of the peer.
     pub remote: Ipv4Addr,
-    /// Of this one.
+    /// Address of this host.
     pub local: Ipv4Addr,
 }
 
 impl Default for Addresses {
-    /// packetdrill's.
+    /// packetdrill's default addresses.
     fn default() -> Addresses {
         Addresses {
             remote: Ipv4Addr::new(192, 0, 2, 1),
@@ -156,31 +157,31 @@ impl Default for Addresses {
     }
 }
 
-/// A socket that listens.
+/// A listening socket.
 #[derive(Debug, Clone, Copy)]
 pub struct Server {
-    /// Of the host.
+    /// Flags of the host.
     pub flags: Flags,
-    /// Of its cookies.
+    /// Key of its cookies.
     pub key: Key,
-    /// Whose.
+    /// Addresses of its connections.
     pub addresses: Addresses,
-    /// Whether the socket has a queue for such connections.
+    /// Whether the socket has a queue for Fast Open connections.
     pub has_queue: bool,
 }
 
-/// What becomes of a SYN.
+/// The verdict on a SYN.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct SynVerdict {
-    /// Its data are taken, and data may be sent before the handshake is over.
+    /// The data of the SYN are accepted, and the server may send before the handshake is complete.
     pub is_open: bool,
-    /// The option of the SYN-ACK.
+    /// Fast Open option of the SYN-ACK.
     pub answer: Option<Cookie>,
 }
 
 impl Server {
-    /// RFC 7413 section 4.2.2, as `tcp_try_fastopen` has it: a valid cookie opens the connection,
-    /// even without data; a request and another cookie are answered by the valid one.
+    /// RFC 7413 section 4.2.2, as in `tcp_try_fastopen`: a valid cookie opens the connection, even
+    /// without data; a cookie request or an invalid cookie is answered with the valid cookie.
     pub fn judge(&self, syn: &TcpPacket) -> SynVerdict {
         let offered = Cookie::of(syn).filter(|cookie| cookie.bytes.is_empty() || cookie.is_valid());
         let is_served = self.has_queue && self.flags.0 & Flags::SERVER != 0;
@@ -198,7 +199,7 @@ impl Server {
     }
 }
 
-/// What a client remembers of the server (`tcp_metrics`), for the next connection.
+/// The client's cached state of a server (`tcp_metrics`), used by the next connection.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct CachedServer {
     cookie: Option<Cookie>,
@@ -206,35 +207,36 @@ pub struct CachedServer {
     tries: Option<CookieAttempts>,
 }
 
-/// A server that gave no cookie is asked once by the experimental option, and never again.
+/// Cookie requests that a server left unanswered: it is asked once more with the experimental
+/// option, and then never again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum CookieAttempts {
     Experimental,
     Standard,
 }
 
-/// What a SYN-ACK told.
+/// The information in a SYN-ACK that a client caches.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SynAckOptions {
-    /// Its MSS, bytes.
+    /// MSS option, bytes.
     pub mss_bytes: u32,
-    /// Its cookie.
+    /// Fast Open cookie.
     pub cookie: Option<Cookie>,
-    /// The option of the SYN that it did not answer, where that was sent once and without data.
+    /// The option of the SYN that went unanswered, if the SYN was sent once and without data.
     pub unanswered: Option<Cookie>,
 }
 
 /// The SYN of a client that may use Fast Open.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct FastOpenSyn {
-    /// Its option.
+    /// Fast Open option.
     pub option: Option<Cookie>,
-    /// Whether data may go with it.
+    /// Whether the SYN may carry data.
     pub takes_data: bool,
 }
 
 impl CachedServer {
-    /// How the next connection opens (`tcp_fastopen_cookie_check`).
+    /// The SYN with which the next connection opens (`tcp_fastopen_cookie_check`).
     pub fn opening(&self, flags: Flags) -> FastOpenSyn {
         let option = match &self.cookie {
             _ if flags.client_needs_no_cookie() => None,
@@ -255,12 +257,12 @@ impl CachedServer {
         }
     }
 
-    /// What the server took at most in a segment, if it is known, bytes.
+    /// The MSS that the server announced, if it is known, bytes.
     pub fn mss_bytes(&self) -> Option<u32> {
         self.mss_bytes
     }
 
-    /// A SYN-ACK has come (`tcp_fastopen_cache_set`).
+    /// Updates the cache from a SYN-ACK (`tcp_fastopen_cache_set`).
     pub fn learn(&mut self, told: SynAckOptions) {
         self.mss_bytes = Some(told.mss_bytes);
         if let Some(cookie) = told.cookie.filter(Cookie::is_valid) {
@@ -279,8 +281,8 @@ impl CachedServer {
 mod tests {
     use super::*;
 
-    /// The vector of the paper's appendix is of 15 bytes; this one of eight is of the list that
-    /// its authors publish (`vectors_sip64`, the ninth): key 00..0f, message 00..07.
+    /// The test vector in the paper's appendix has 15 bytes. This one of eight bytes is from the
+    /// list that its authors publish (`vectors_sip64`, the ninth): key 00..0f, message 00..07.
     #[test]
     fn siphash_is_as_its_authors_list_it() {
         let hash = siphash_of_eight(

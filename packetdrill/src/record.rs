@@ -1,8 +1,9 @@
-//! packetdrill's record of a script's assertions, judged without Python.
+//! Evaluates packetdrill's record of a script's assertions without Python.
 //!
-//! packetdrill itself compares packets while a script runs; for `%{ ... }%` it writes a program in
-//! Python: the fields of `tcp_info` as assignments, and the script's own text, with its line. That
-//! program is read here as [`crate::language::conditions`] reads a script: never executed.
+//! packetdrill itself compares packets while a script runs. For `%{ ... }%` it writes a Python
+//! program: the fields of `tcp_info` as assignments, followed by the script's text with its line
+//! number. This module parses that program as [`crate::language::conditions`] parses a script; it
+//! is never executed.
 
 use crate::language::conditions::{self, Statement};
 use crate::language::script::Action;
@@ -11,13 +12,13 @@ use crate::plan::fields::constant;
 use crate::verdict::{Difference, Failure, Missing, Verdict};
 use std::collections::BTreeMap;
 
-/// Begins a text of the script's own; the line before it names its file.
+/// Begins the script's own text; the preceding line names its file.
 const FILE: &str = "_file = '";
 const LINE: &str = "_line = ";
-/// Begins the fields; packetdrill's preamble is before it.
+/// Begins the fields; packetdrill's preamble precedes it.
 const PREAMBLE_END: &str = "sys.excepthook = excepthook";
 
-/// The first assertion that does not hold; the record is `text`.
+/// Evaluates the record `text`; the verdict reports the first assertion that fails.
 pub fn judge(text: &str) -> Result<Verdict, SyntaxError> {
     let body = text.split_once(PREAMBLE_END).map_or(text, |(_, body)| body);
     let mut values: BTreeMap<String, f64> = BTreeMap::new();
@@ -34,7 +35,7 @@ pub fn judge(text: &str) -> Result<Verdict, SyntaxError> {
             line: number.and_then(|number| number.parse().ok()).unwrap_or(0),
             column: 1,
         };
-        // Up to the fields of the next snippet, which begin with the names of states.
+        // Up to the fields of the next snippet, which begin with the names of TCP states.
         let mut snippet = String::new();
         while let Some(line) = lines.next_if(|line| !begins_fields(line)) {
             snippet += line;

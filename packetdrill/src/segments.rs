@@ -1,18 +1,18 @@
-//! Segments of the engine as packets of a script, and back; packets as tcpdump prints them.
+//! Conversion between engine segments and script packets; packets in tcpdump's format.
 
 use crate::clock::since_start;
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use dumbbell_core::time::Time;
 use dumbbell_tcp::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 
-/// A packet that was sent.
+/// A sent packet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SentPacket {
-    /// When.
+    /// Time of sending.
     pub at: Time,
-    /// What.
+    /// The packet.
     pub packet: TcpPacket,
-    /// ECN in its IP header.
+    /// ECN field of its IP header.
     pub ecn: EcnMark,
 }
 
@@ -26,7 +26,7 @@ const FLAGS: [(Flags, TcpFlags); 7] = [
     (Flags::AE, TcpFlags::AE),
 ];
 
-/// For the engine. `scale`: of the window.
+/// Converts a packet to an engine segment. `scale`: window scale shift.
 pub fn segment_of(packet: &TcpPacket, ecn: EcnMark, scale: u8) -> Segment {
     let mut segment = Segment {
         seq: packet.seq,
@@ -51,7 +51,7 @@ pub fn segment_of(packet: &TcpPacket, ecn: EcnMark, scale: u8) -> Segment {
     segment
 }
 
-/// What the engine calls the flags of a segment.
+/// Converts the flags of a segment to the engine's.
 pub fn engine_flags(of: TcpFlags) -> Flags {
     FLAGS
         .into_iter()
@@ -59,7 +59,7 @@ pub fn engine_flags(of: TcpFlags) -> Flags {
         .fold(Flags::default(), |flags, (flag, _)| flags | flag)
 }
 
-/// What the engine calls the ECN field of an IP header.
+/// Converts the ECN field of an IP header to the engine's flags.
 pub fn flags_of_mark(ecn: EcnMark) -> Flags {
     match ecn {
         EcnMark::None => Flags::default(),
@@ -69,7 +69,7 @@ pub fn flags_of_mark(ecn: EcnMark) -> Flags {
     }
 }
 
-/// A block that ends before it begins says nothing.
+/// Converts SACK blocks; a block that ends before it begins is ignored.
 fn sack_blocks(blocks: &[(u64, u64)]) -> SackBlocks {
     let mut found = SackBlocks::default();
     for (start, end) in blocks.iter().copied().filter(|(start, end)| start < end) {
@@ -78,7 +78,8 @@ fn sack_blocks(blocks: &[(u64, u64)]) -> SackBlocks {
     found
 }
 
-/// As on the wire: `scale` of its window, and the options of a SYN.
+/// Converts a segment to a packet as on the wire: `scale` is the shift of its window, `syn_options`
+/// the options of a SYN.
 pub fn packet_of(segment: &Segment, scale: u8, syn_options: &[TcpOption]) -> TcpPacket {
     let mut flags = TcpFlags::default();
     for (flag, wire) in FLAGS {
@@ -140,7 +141,7 @@ fn laid_out(agreed: &[TcpOption], timestamps: Option<TcpOption>) -> Vec<TcpOptio
     options
 }
 
-/// ECN of the IP header of what the engine sends.
+/// ECN field of the IP header of a segment of the engine.
 pub fn mark_of(segment: &Segment) -> EcnMark {
     match segment.flags.has(Flags::ECT) {
         true => EcnMark::Ect0,
@@ -148,7 +149,7 @@ pub fn mark_of(segment: &Segment) -> EcnMark {
     }
 }
 
-/// In tcpdump's style, after a script: `0.100000 > P. 1:1001(1000) ack 1 win 257 <sack 1:2>`.
+/// tcpdump's format, as in a script: `0.100000 > P. 1:1001(1000) ack 1 win 257 <sack 1:2>`.
 pub fn shown(at: Option<Time>, packet: &TcpPacket, ecn: Option<EcnMark>) -> String {
     let mut text = match at {
         Some(at) => format!("{:.6} > ", since_start(at).as_seconds()),

@@ -1,4 +1,4 @@
-//! What came of a script.
+//! The result of a script.
 
 use crate::language::Place;
 use serde::Serialize;
@@ -7,22 +7,22 @@ use serde::Serialize;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "verdict", rename_all = "lowercase")]
 pub enum Verdict {
-    /// Everything was as the script has it.
+    /// Everything matched the script.
     Passed,
-    /// Something was not.
+    /// Something differed from the script.
     Failed(Failure),
-    /// It needs what the engine does not model; it was not run.
+    /// It needs a feature that the engine does not model; it was not run.
     Unsupported(Missing),
 }
 
-/// What a script needs and the engine does not model.
+/// The features that a script needs and the engine does not model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Missing {
-    /// Line of the first.
+    /// Line of the first one.
     pub line: u32,
-    /// Its column.
+    /// Column of the first one.
     pub column: u32,
-    /// Each, by name, once.
+    /// Each feature by name, once.
     pub missing: Vec<String>,
 }
 
@@ -45,40 +45,40 @@ impl Missing {
     }
 }
 
-/// Where a script and the engine part.
+/// The point at which engine and script differ.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Failure {
     /// Line of the script.
     pub line: u32,
-    /// Its column.
+    /// Column of the script.
     pub column: u32,
-    /// What differs.
+    /// The difference.
     pub difference: Difference,
 }
 
-/// What differs.
+/// A difference between engine and script.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum Difference {
-    /// A segment. Both in tcpdump's style.
+    /// A segment; both in tcpdump's format.
     Packet {
-        /// None: nothing was to be sent.
+        /// None: no packet was expected.
         expected: Option<String>,
-        /// None: nothing was sent.
+        /// None: no packet was sent.
         found: Option<String>,
     },
-    /// What a call returned, or that it waited.
+    /// The result of a call, or that it blocked.
     Call {
-        /// Its name.
+        /// Name of the call.
         name: String,
-        /// As the script has it.
+        /// The result in the script.
         expected: String,
-        /// What happened.
+        /// The actual result.
         found: String,
     },
-    /// An assertion, with the fields in it.
+    /// An assertion, with the fields that it uses.
     Assertion {
-        /// As written.
+        /// Source text.
         expected: String,
         /// Each field and its value.
         found: Vec<(String, f64)>,

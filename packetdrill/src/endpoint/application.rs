@@ -1,4 +1,4 @@
-//! What an application does with a connection, and what it sees of it.
+//! The socket calls of an application, and the socket state that it can query.
 
 use super::{ConnectionState, Endpoint};
 use crate::language::script::TcpFlags;
@@ -8,10 +8,10 @@ use dumbbell_tcp::segment::TIMESTAMPS_BYTES;
 use dumbbell_tcp::sender::{FollowedBy, Phase, Sender};
 use std::collections::VecDeque;
 
-/// What the application does.
+/// The socket calls of the application.
 impl Endpoint {
-    /// Writes what the send buffer has room for, which the application says that this follows. Returns how
-    /// many bytes it took.
+    /// Writes as many bytes as fit into the send buffer. `followed_by` says what the application
+    /// announces to follow them. Returns the number of bytes accepted.
     pub fn write(&mut self, bytes: u64, followed_by: FollowedBy, now: Time) -> u64 {
         let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
         self.note_stamped_write(bytes.into());
@@ -29,7 +29,7 @@ impl Endpoint {
         u64::from(taken)
     }
 
-    /// `TCP_NOTSENT_LOWAT` of an open connection.
+    /// Sets `TCP_NOTSENT_LOWAT` on an open connection.
     pub fn limit_unsent(&mut self, most_bytes: u32) {
         self.setup.most_unsent_bytes = most_bytes;
         let most_bytes = self.most_unsent_bytes();
@@ -45,7 +45,7 @@ impl Endpoint {
         }
     }
 
-    /// `SO_SNDBUF` of an open connection: so much memory.
+    /// Sets `SO_SNDBUF` on an open connection: memory of the send buffer, bytes.
     pub fn fix_send_buffer(&mut self, memory_bytes: u64) {
         self.setup.send_memory_bytes = Some(memory_bytes);
         if let Some(sender) = &mut self.sender {
@@ -53,14 +53,14 @@ impl Endpoint {
         }
     }
 
-    /// A write was not taken whole: the application waits until there is space.
+    /// A write was accepted only in part: the application waits for send buffer space.
     pub fn wait_for_space(&mut self) {
         if let Some(sender) = &mut self.sender {
             sender.wait_for_space();
         }
     }
 
-    /// Reads `bytes` bytes at most; how many there were.
+    /// Reads at most `bytes` bytes; returns the number read.
     pub fn read(&mut self, bytes: u64, now: Time) -> u64 {
         let receiver = self.receiver.as_mut();
         let taken = receiver.map_or(0, |receiver| receiver.read(bytes, now));
@@ -69,7 +69,7 @@ impl Endpoint {
         taken
     }
 
-    /// Writes no more: FIN, when everything has been sent.
+    /// Shuts the sending direction down: a FIN follows the last byte written.
     pub fn shut_down(&mut self, now: Time) {
         self.is_closing = true;
         self.is_last_to_close |= self.has_peer_finished();
@@ -84,12 +84,12 @@ impl Endpoint {
         self.poll(now);
     }
 
-    /// Has done with it. What was not read makes it a reset (RFC 2525 section 2.17).
+    /// Closes the socket. Unread data turn the close into a reset (RFC 2525 section 2.17).
     pub fn close(&mut self, unread_bytes: u64, now: Time) {
         self.is_orphan = true;
         match self.state {
             ConnectionState::SynSent => self.state = ConnectionState::Gone,
-            // Linux 6.1 would send its FIN at once: it goes when the connection is open.
+            // Linux 6.1 would send its FIN at once; here it is sent when the connection is open.
             ConnectionState::SynReceived if self.crossed.is_some() => self.is_closing = true,
             ConnectionState::SynReceived if !self.fast_open.is_early => {
                 self.state = ConnectionState::Gone;
@@ -106,7 +106,7 @@ impl Endpoint {
         self.poll(now);
     }
 
-    /// Nobody has accepted it, or will (`tcp_disconnect`).
+    /// Aborts a connection that was not and will not be accepted (`tcp_disconnect`).
     pub fn abort(&mut self, now: Time) {
         match self.can_send() {
             true => {
@@ -120,7 +120,7 @@ impl Endpoint {
         }
     }
 
-    /// `TCP_NODELAY` of an open connection.
+    /// Sets `TCP_NODELAY` on an open connection.
     pub fn set_nodelay(&mut self, on: bool, now: Time) {
         self.setup.nodelay = on;
         let can_send = self.can_send();
@@ -133,7 +133,7 @@ impl Endpoint {
         self.poll(now);
     }
 
-    /// `TCP_CORK`
+    /// Sets `TCP_CORK`.
     pub fn set_cork(&mut self, on: bool, now: Time) {
         self.setup.corks = on;
         if let Some(sender) = &mut self.sender {
@@ -142,14 +142,14 @@ impl Endpoint {
         self.poll(now);
     }
 
-    /// `TCP_USER_TIMEOUT`, milliseconds; 0 for none.
+    /// Sets `TCP_USER_TIMEOUT`, milliseconds; 0 for none.
     pub fn set_user_timeout(&mut self, limit_ms: u32) {
         if let Some(sender) = &mut self.sender {
             sender.set_user_timeout(limit_ms);
         }
     }
 
-    /// Whether the application reads what comes by itself.
+    /// Sets whether the application reads data as they arrive, without calls in the script.
     pub fn set_reading(&mut self, on: bool, now: Time) {
         self.setup.host.application_reads = on;
         if on {
@@ -157,12 +157,12 @@ impl Endpoint {
         }
     }
 
-    /// From here on the host keeps data in its queue.
+    /// From now on the host holds data in its transmit queue.
     pub fn keep_in_host_queue(&mut self) {
         self.host_queue = Some(VecDeque::new());
     }
 
-    /// The first packets of the host's queue are gone; false if there were fewer.
+    /// Drops the first `pkts` packets of the host's transmit queue; false if it holds fewer.
     pub fn leave_host_queue(&mut self, pkts: u64, now: Time) -> bool {
         for _ in 0..pkts {
             let first = self.host_queue.as_mut().and_then(VecDeque::pop_front);
@@ -177,27 +177,27 @@ impl Endpoint {
     }
 }
 
-/// What can be seen of it.
+/// The state that can be queried.
 impl Endpoint {
-    /// How far it is.
+    /// Connection state.
     pub fn state(&self) -> ConnectionState {
         self.state
     }
 
-    /// Whether its application still waits for it to be open.
+    /// Whether the application still waits for the connection to open.
     pub fn is_connecting(&self) -> bool {
         self.state == ConnectionState::SynSent
             || (self.state == ConnectionState::SynReceived && self.crossed.is_some())
     }
 
-    /// The half that sends.
+    /// The sending half.
     pub fn sender(&self) -> Option<&Sender> {
         self.sender.as_ref()
     }
 
-    /// Settings that were agreed on, as `TCPI_OPT_` bits.
+    /// Negotiated options, as `TCPI_OPT_` bits.
     pub fn option_bits(&self) -> u8 {
-        // TCPI_OPT_SYN_DATA is the sixth.
+        // TCPI_OPT_SYN_DATA is bit 5, the sixth bit.
         u8::from(self.agreed.timestamps)
             | u8::from(self.agreed.sack) << 1
             | u8::from(self.agreed.is_scaled) << 2
@@ -205,12 +205,12 @@ impl Endpoint {
             | u8::from(self.fast_open.has_syn_data) << 5
     }
 
-    /// Shifts of windows: those that arrive, its own.
+    /// Window scale shifts: of received windows, of its own windows.
     pub fn scales(&self) -> (u8, u8) {
         (self.agreed.scale_in, self.agreed.scale_out)
     }
 
-    /// Largest segment as sent, without options, bytes.
+    /// Largest segment that it sends, without options, bytes.
     pub fn mss_bytes(&self) -> u32 {
         let options = if self.agreed.timestamps {
             TIMESTAMPS_BYTES
@@ -220,23 +220,23 @@ impl Endpoint {
         self.agreed.mss_bytes - options
     }
 
-    /// Largest segment as told to the other end, without options, bytes.
+    /// Largest segment that it announced to the peer, without options, bytes.
     pub fn told_mss_bytes(&self) -> u32 {
         self.own_payload_bytes()
     }
 
-    /// When data came last; before, when it opened.
+    /// When data last arrived; until any arrive, when the connection opened.
     pub fn last_data(&self) -> Time {
         self.last_data
     }
 
-    /// Payload that has come in order.
+    /// Payload received in order.
     pub fn received_bytes(&self) -> u64 {
         let receiver = self.receiver.as_ref();
         receiver.map_or(0, Receiver::received_payload_bytes)
     }
 
-    /// Payload that the application could read.
+    /// Payload available to the application to read.
     pub fn unread_bytes(&self) -> u64 {
         match self.setup.host.application_reads {
             true => 0,
@@ -248,23 +248,24 @@ impl Endpoint {
         1 + self.received_bytes() + u64::from(self.has_peer_finished())
     }
 
-    /// Whether the other end's FIN has come.
+    /// Whether the peer's FIN has arrived.
     pub fn has_peer_finished(&self) -> bool {
         self.receiver.as_ref().is_some_and(Receiver::is_complete)
     }
 
-    /// Whether the application has closed its direction.
+    /// Whether the application has closed the sending direction.
     pub fn is_closing(&self) -> bool {
         self.is_closing
     }
 
-    /// Whether its FIN has been acknowledged.
+    /// Whether its own FIN has been acknowledged.
     pub fn is_finished(&self) -> bool {
         let phase = self.sender.as_ref().map(Sender::phase);
         phase == Some(Phase::Finished)
     }
 
-    /// Whether its own FIN came after the other's: then it has no TIME-WAIT.
+    /// Whether it sent its FIN after receiving the peer's FIN (passive close): then it has no
+    /// TIME-WAIT.
     pub fn is_last_to_close(&self) -> bool {
         self.is_last_to_close
     }

@@ -1,4 +1,4 @@
-//! TCP Fast Open: data in SYNs and before a handshake is over (RFC 7413 section 4.2).
+//! TCP Fast Open: data in SYNs and before the handshake is complete (RFC 7413 section 4.2).
 
 use super::{ConnectionState, Endpoint, FastOpen, Setup};
 use crate::fast_open::{SynAckOptions, SynVerdict};
@@ -11,21 +11,21 @@ use std::sync::Arc;
 
 /// Headers of IPv4 and TCP without options, bytes.
 const HEADERS_BYTES: u32 = 40;
-/// The smallest MTU that is believed (`net.ipv4.route.min_pmtu`), bytes.
+/// The smallest path MTU accepted from ICMP (`net.ipv4.route.min_pmtu`), bytes.
 const SMALLEST_MTU_BYTES: u32 = 552;
 
-/// The SYN of a client that uses Fast Open.
+/// The SYN of a Fast Open client.
 #[derive(Debug, Clone, Default)]
 pub struct SynData {
-    /// Its option.
+    /// The Fast Open option of the SYN.
     pub option: Option<Cookie>,
-    /// Its payload, bytes.
+    /// Payload of the SYN, bytes.
     pub payload_bytes: u64,
 }
 
 /// The server's side (RFC 7413 section 4.2.2).
 impl Endpoint {
-    /// One that answers a SYN as it was judged.
+    /// Makes an endpoint that answers a SYN with the verdict of the Fast Open server.
     pub fn answer_early(
         setup: &Setup,
         (syn, ecn): (&TcpPacket, EcnMark),
@@ -45,7 +45,7 @@ impl Endpoint {
         endpoint
     }
 
-    /// Takes the data of the SYN, and may send.
+    /// Accepts the data of the SYN; from then on the endpoint may send.
     fn open_early(&mut self, syn: &TcpPacket, now: Time) {
         let mut sender = self.new_sender(now);
         let taken = Segment {
@@ -60,12 +60,12 @@ impl Endpoint {
         self.last_window = taken.window_bytes;
         self.last_data = now;
         if let Some(receiver) = &mut self.receiver {
-            // Its SYN-ACK, which is still to be sent, acknowledges them.
+            // The SYN-ACK, which is still to be sent, acknowledges the data.
             receiver.take_syn_data(taken.payload_bytes, syn.flags.has(TcpFlags::FIN));
         }
     }
 
-    /// Data may be sent, also before the handshake is over.
+    /// Whether data may be sent, possibly before the handshake is complete.
     pub fn can_send(&self) -> bool {
         match self.state {
             ConnectionState::Open => true,
@@ -74,7 +74,8 @@ impl Endpoint {
         }
     }
 
-    /// The SYN-ACK of a connection that was open before is acknowledged.
+    /// Handles the acknowledgement of the SYN-ACK on a connection that Fast Open had opened
+    /// already.
     pub(super) fn on_third_of_early(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
         if !(1..=self.sent_end).contains(&packet.ack.unwrap_or(0)) {
             self.refuse(packet);
@@ -98,7 +99,7 @@ impl Endpoint {
 
 /// The client's side (RFC 7413 section 4.2.1).
 impl Endpoint {
-    /// One that opens with this SYN.
+    /// Makes an endpoint that opens actively with this SYN.
     pub fn connect_with(setup: &Setup, syn: SynData, now: Time) -> Endpoint {
         let mut endpoint = Endpoint::connect(setup, now);
         endpoint.written_end += syn.payload_bytes;
@@ -110,12 +111,12 @@ impl Endpoint {
         endpoint
     }
 
-    /// Somebody waits to write when it is open.
+    /// The application waits to write as soon as the connection is open.
     pub fn expect_write(&mut self) {
         self.is_write_pending = true;
     }
 
-    /// What the SYN-ACK told, once.
+    /// Returns the options of the SYN-ACK, once.
     pub fn take_syn_ack_options(&mut self) -> Option<SynAckOptions> {
         self.told.take()
     }
@@ -124,12 +125,12 @@ impl Endpoint {
         self.syns.len() > self.setup.syn_retries as usize
     }
 
-    /// How often its SYN is sent again at most.
+    /// Sets the maximum number of SYN retransmissions.
     pub fn set_syn_retries(&mut self, times: u32) {
         self.setup.syn_retries = times;
     }
 
-    /// What the SYN-ACK tells of cookies. Only one of a SYN with an option counts.
+    /// Records the Fast Open options of the SYN-ACK. They count only if the SYN carried an option.
     pub(super) fn note_syn_ack_options(&mut self, syn_ack: &TcpPacket) {
         let asked = self.fast_open.option.clone();
         if asked.is_none() && self.fast_open.syn_bytes == 0 {
@@ -150,8 +151,9 @@ impl Endpoint {
         });
     }
 
-    /// The payload of its SYN: what the answer acknowledges is done, the rest is sent again at once,
-    /// and takes the acknowledgement of the handshake along. False if there is nothing to be sent.
+    /// Settles the payload of its SYN. Payload that the SYN-ACK acknowledges is done; the rest is
+    /// retransmitted at once, and these segments carry the acknowledgement that completes the
+    /// handshake. False if there is nothing to send.
     pub(super) fn settle_syn_data(&mut self, sender: &mut Sender, ack: u64, now: Time) -> bool {
         let acknowledged = ack - 1;
         let left = self.fast_open.syn_bytes - acknowledged;
@@ -167,16 +169,16 @@ impl Endpoint {
         true
     }
 
-    /// Payload and FIN of a SYN-ACK are taken where the SYN had an option or payload.
+    /// Whether payload and FIN of a SYN-ACK are accepted: only if the SYN had an option or payload.
     pub(super) fn takes_data_of_answer(&self) -> bool {
         self.fast_open.option.is_some() || self.fast_open.syn_bytes > 0
     }
 }
 
-/// Messages about its segments.
+/// ICMP messages about its segments.
 impl Endpoint {
-    /// A message about a segment has come (RFC 5927, section 4.1: only one about a segment that
-    /// is out counts; RFC 1122, section 4.2.3.9). False if it is about none.
+    /// Handles an ICMP message about a segment. It counts only if the segment is in flight (RFC
+    /// 5927, section 4.1; RFC 1122, section 4.2.3.9). False if it is not.
     pub fn on_icmp(&mut self, icmp: Icmp, is_accepted: bool, now: Time) -> bool {
         let una = self.sender.as_ref().map_or(0, |one| one.una());
         let first = if self.state == ConnectionState::Open {
@@ -192,7 +194,7 @@ impl Endpoint {
         }
         let is_opening = match self.state {
             ConnectionState::SynSent => true,
-            // Once it is accepted it is as good as open.
+            // Once accepted, the connection is treated as open.
             ConnectionState::SynReceived => !(self.fast_open.is_early && is_accepted),
             _ => false,
         };
@@ -213,8 +215,8 @@ impl Endpoint {
         true
     }
 
-    /// A SYN with data is too large for the way (RFC 1191 section 6.4): it is sent again at once
-    /// without them (`tcp_simple_retransmit`).
+    /// A SYN with data exceeds the path MTU (RFC 1191 section 6.4): it is retransmitted at once
+    /// without data (`tcp_simple_retransmit`).
     fn lower_mtu(&mut self, mtu_bytes: u32, now: Time) {
         let mss_bytes = mtu_bytes.max(SMALLEST_MTU_BYTES) - HEADERS_BYTES;
         if mss_bytes >= self.setup.mss_bytes || self.fast_open.syn_bytes == 0 {

@@ -1,12 +1,14 @@
-//! A connection with both directions, opened from either side, out of the engine's two halves.
+//! A connection with both directions, opened from either side, built from the engine's sender and
+//! receiver.
 //!
-//! The engine's flows carry data one way: a `Sender` opens, a `Receiver` answers. Here each
-//! connection has one of each. What arrives goes to both, the payload to the receiver only; what
-//! the sender sends takes the receiver's acknowledgement with it.
+//! The engine's flows carry data in one direction: a `Sender` opens and a `Receiver` answers. Here
+//! each connection has one of each. An arriving segment goes to both, its payload to the receiver
+//! only. Segments from the sender carry the receiver's acknowledgement.
 //!
-//! Until the handshake has said which options hold, only the half that opens exists; the other is
-//! made when it is over, from the same times. What neither half has is here: which acknowledgement
-//! is acceptable (RFC 9293 section 3.10.7.4), resets, and the end of a connection.
+//! Until the handshake has negotiated the options, only the half that opens exists. The other half
+//! is made when the handshake is complete, with the same timestamps. This module implements what
+//! neither half has: the check for acceptable acknowledgements (RFC 9293 section 3.10.7.4), resets,
+//! and the closing of a connection.
 
 mod application;
 mod fast_open;
@@ -37,18 +39,19 @@ use std::sync::Arc;
 use zero_copy::ZeroCopy;
 
 const MTU_BYTES: u32 = 1500;
-/// Timer interrupts a second of the kernels that scripts are written for.
+/// Timer interrupt frequency of the kernels that scripts are written for.
 const TIMER_HZ: u32 = 1000;
-/// Largest segment of this host: the MTU without headers.
+/// Largest segment of this host: the MTU less the headers.
 pub const OWN_MSS_BYTES: u32 = 1460;
-/// Largest window without scaling.
+/// Largest window without window scaling.
 const UNSCALED_BYTES: u32 = 65_535;
 
-/// Packets that may be sent and not compared: more is no test.
+/// Maximum number of packets that may be sent without being compared; a script that exceeds it is
+/// not a useful test.
 pub const MOST_SENT: usize = 100_000;
 
 impl ConnectionState {
-    /// Whether nothing is sent any more but resets.
+    /// Whether the connection is closed: it sends nothing but resets.
     pub fn is_over(self) -> bool {
         !matches!(
             self,
@@ -56,7 +59,7 @@ impl ConnectionState {
         )
     }
 
-    /// Name of the error that the application is told of once.
+    /// Name of the error that the application is told once.
     pub fn error(self) -> Option<&'static str> {
         match self {
             ConnectionState::SynSent
@@ -73,74 +76,74 @@ impl ConnectionState {
     }
 }
 
-/// What a socket has set before its connection.
+/// Socket settings made before the connection.
 #[derive(Debug, Clone)]
 pub struct Setup {
-    /// Of the host.
+    /// Settings of the host.
     pub host: HostSettings,
     /// `TCP_NODELAY`
     pub nodelay: bool,
     /// `TCP_CORK`
     pub corks: bool,
-    /// Memory of its send buffer, if that was asked for (`SO_SNDBUF`, doubled), bytes.
+    /// Memory of the send buffer, if set by `SO_SNDBUF` (doubled), bytes.
     pub send_memory_bytes: Option<u64>,
-    /// It may write while less than this waits to be sent (`TCP_NOTSENT_LOWAT`), bytes; 0 for what the host
-    /// says.
+    /// The socket is writable while fewer unsent bytes than this wait (`TCP_NOTSENT_LOWAT`); 0 for
+    /// the host's setting.
     pub most_unsent_bytes: u32,
-    /// Largest segment of its own (`TCP_MAXSEG`), bytes.
+    /// Largest segment set on the socket (`TCP_MAXSEG`), bytes.
     pub mss_bytes: u32,
-    /// How often its SYN is sent again at most (`tcp_syn_retries`, `TCP_SYNCNT`).
+    /// Maximum number of SYN retransmissions (`tcp_syn_retries`, `TCP_SYNCNT`).
     pub syn_retries: u32,
-    /// Which of its first phases BBR draws, below `FIRST_PHASES`.
+    /// First phase of BBR's gain cycle, below `FIRST_PHASES`.
     pub first_phase: u64,
 }
 
-/// How far a connection is.
+/// State of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ConnectionState {
-    /// Its SYN is out.
+    /// Its SYN has been sent.
     SynSent,
-    /// Its SYN-ACK is out.
+    /// Its SYN-ACK has been sent.
     SynReceived,
-    /// Data may flow.
+    /// Established: data may flow.
     Open,
-    /// The other end has reset it.
+    /// The peer has reset it.
     Reset,
-    /// The other end has refused it.
+    /// The peer has refused it.
     Refused,
-    /// Its SYN was sent as often as it may be, and never answered, or `TCP_USER_TIMEOUT` is over.
+    /// The SYN retransmissions are exhausted without an answer, or `TCP_USER_TIMEOUT` has expired.
     TimedOut,
-    /// A host or router on the way has told that it is not to be reached.
+    /// An ICMP message from a host or router on the path reported the destination unreachable.
     Unreachable(Unreachable),
-    /// It has reset it itself, or was closed before it was open: nothing knows of it any more.
+    /// It has reset itself, or was closed before it was open; its state has been discarded.
     Gone,
 }
 
-/// What both ends can do.
+/// Options that both ends support.
 #[derive(Debug, Clone, Copy)]
 struct NegotiatedOptions {
     sack: bool,
     timestamps: bool,
     ecn: Feedback,
-    /// Payload and options of a full segment, bytes.
+    /// Payload and options of a full-sized segment, bytes.
     mss_bytes: u32,
-    /// Shift of windows that arrive.
+    /// Window scale shift of received windows.
     scale_in: u8,
-    /// Shift of its own.
+    /// Window scale shift of its own windows.
     scale_out: u8,
     is_scaled: bool,
 }
 
-/// What a connection does before its handshake is over (RFC 7413).
+/// State before the handshake is complete (RFC 7413).
 #[derive(Debug, Clone, Default)]
 struct FastOpen {
-    /// Option of its first SYN, or of its SYN-ACK.
+    /// Fast Open option of its first SYN, or of its SYN-ACK.
     option: Option<Cookie>,
     /// Payload of its first SYN, bytes.
     syn_bytes: u64,
-    /// Data of the other end's SYN were taken, or the answer acknowledged those of its own.
+    /// The data of the peer's SYN were accepted, or the peer acknowledged the data of its own SYN.
     has_syn_data: bool,
-    /// It has answered a SYN, and may send before that is acknowledged.
+    /// It has answered a SYN and may send before the SYN-ACK is acknowledged.
     is_early: bool,
 }
 
@@ -152,19 +155,19 @@ pub struct Endpoint {
     agreed: NegotiatedOptions,
     sender: Option<Sender>,
     receiver: Option<Receiver>,
-    /// When its SYN or SYN-ACK was sent.
+    /// When its SYN or SYN-ACK was sent, one entry for each transmission.
     syns: Vec<Time>,
     /// One past the last sequence number sent.
     sent_end: u64,
-    /// The last timestamp of the other end.
+    /// The most recent timestamp of the peer.
     peer_timestamp_ms: u32,
     last_ack: u64,
     last_window: u64,
-    /// When data came last; before, when it opened.
+    /// When data last arrived; until any arrive, when the connection opened.
     last_data: Time,
-    /// The application has closed it, and reads no more.
+    /// The application has closed the socket and reads no more.
     is_orphan: bool,
-    /// Its FIN went out after the other end's had come.
+    /// It sent its FIN after the peer's FIN had arrived.
     is_last_to_close: bool,
     is_closing: bool,
     host_queue: Option<VecDeque<u32>>,
@@ -173,20 +176,20 @@ pub struct Endpoint {
     crossed: Option<SimultaneousOpen>,
     stamps: Stamps,
     zero_copy: ZeroCopy,
-    /// One past what the application has written.
+    /// One past the last byte that the application has written.
     written_end: u64,
-    /// What its SYN-ACK told, until it is asked for.
+    /// Options of the SYN-ACK that it received, until they are taken.
     told: Option<SynAckOptions>,
-    /// Somebody waits to write, and takes the acknowledgement of the handshake along.
+    /// The application waits to write, so the acknowledgement of the handshake goes with its data.
     is_write_pending: bool,
     /// Payload that the application has read.
     read_bytes: u64,
-    /// What has been sent and not yet compared.
+    /// Packets sent and not yet compared with the script.
     pub sent: VecDeque<SentPacket>,
 }
 
-/// Memory that a send buffer has room for by the packet of the other end's largest segment, bytes
-/// (`tcp_sndbuf_expand`): with headers and what stands behind the payload a power of two, and the sk_buff.
+/// Send buffer memory for a packet of the peer's largest segment, bytes (`tcp_sndbuf_expand`):
+/// payload, headers and trailing shared info, rounded up to a power of two, plus the sk_buff.
 fn packet_memory_bytes(mss_bytes: u32) -> u64 {
     const HEADERS_BYTES: u32 = 640;
     const SK_BUFF_BYTES: u64 = 256;
@@ -233,7 +236,7 @@ impl Endpoint {
         }
     }
 
-    /// One that opens.
+    /// Makes an endpoint that opens actively.
     pub fn connect(setup: &Setup, now: Time) -> Endpoint {
         let mut endpoint = Endpoint::new(setup, ConnectionState::SynSent);
         let mut sender = Sender::new(&Arc::new(endpoint.settings()), endpoint.stream(), now);
@@ -242,7 +245,7 @@ impl Endpoint {
         endpoint
     }
 
-    /// One that answers a SYN.
+    /// Makes an endpoint that answers a SYN.
     pub fn answer(setup: &Setup, syn: &TcpPacket, ecn: EcnMark, now: Time) -> Endpoint {
         let mut endpoint = Endpoint::new(setup, ConnectionState::SynReceived);
         endpoint.agreed.ecn = setup.host.ecn.answered(syn.flags);
@@ -269,18 +272,18 @@ impl Endpoint {
         settings
     }
 
-    /// Random numbers of its controller.
+    /// Random stream of its congestion controller.
     fn stream(&self) -> Stream {
         stream_that_draws(self.setup.first_phase)
     }
 
-    /// Whether a random number may have decided what it does.
+    /// Whether its behaviour may have depended on a random number.
     pub fn has_drawn(&self) -> bool {
         let controller = self.sender.as_ref().map(Sender::cca);
         controller.is_some_and(Cca::has_drawn)
     }
 
-    /// Windows are whole numbers of its own segments.
+    /// Receiver settings: windows are a whole number of its own segments.
     fn receiver_settings(&self) -> Settings {
         let mut settings = self.settings();
         let options = if self.agreed.timestamps {
@@ -292,7 +295,7 @@ impl Endpoint {
         settings
     }
 
-    /// A packet arrives. Times that it echoes count as the engine's do.
+    /// Handles an arriving packet. Echoed timestamps are in the engine's units.
     pub fn on_packet(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
         match self.state {
             ConnectionState::SynSent => self.on_answer(packet, ecn, now),
@@ -304,7 +307,7 @@ impl Endpoint {
         self.poll(now);
     }
 
-    /// There is no such connection (RFC 9293 section 3.10.7.1).
+    /// Answers a packet for which no connection exists (RFC 9293 section 3.10.7.1).
     fn refuse(&mut self, packet: &TcpPacket) {
         if packet.flags.has(TcpFlags::RST) {
             return;
@@ -337,7 +340,7 @@ impl Endpoint {
             return;
         }
         if packet.flags.has(TcpFlags::SYN) {
-            // A challenge (RFC 5961 section 4).
+            // A challenge ACK (RFC 5961 section 4).
             if let Some(sender) = &mut self.sender {
                 sender.on_segment(&segment, now);
             }
@@ -353,7 +356,7 @@ impl Endpoint {
             return;
         }
         if self.is_orphan && segment.payload_bytes > 0 && segment.end() > self.received_end() {
-            // Nobody is there to read it (RFC 2525 section 2.17).
+            // No application is left to read the data (RFC 2525 section 2.17).
             self.state = ConnectionState::Gone;
             self.reset_with((TcpFlags::RST, segment.ack, None));
             return;
@@ -361,7 +364,7 @@ impl Endpoint {
         self.give(&segment, ecn, packet, now);
     }
 
-    /// Whether PAWS refuses a segment (RFC 7323 section 5).
+    /// Whether PAWS rejects a segment (RFC 7323 section 5).
     fn refuses_timestamp(&self, segment: &Segment) -> bool {
         let Some(receiver) = &self.receiver else {
             return false;
@@ -373,7 +376,8 @@ impl Endpoint {
             && !self.sender.as_ref().is_some_and(takes_though_old)
     }
 
-    /// To both halves: the sender hears of the acknowledgement, the receiver of everything.
+    /// Passes a segment to both halves: the sender processes its acknowledgement, the receiver all
+    /// of it.
     fn give(&mut self, segment: &Segment, ecn: EcnMark, packet: &TcpPacket, now: Time) {
         if self.refuses_timestamp(segment) {
             if let Some(receiver) = &mut self.receiver {
@@ -414,7 +418,7 @@ impl Endpoint {
         }
     }
 
-    /// Sends what can be sent now.
+    /// Sends everything that can be sent now.
     pub fn poll(&mut self, now: Time) {
         while let Some(packet) = self.resets.pop_front() {
             let packet = self.stamped(packet, now);
@@ -479,7 +483,7 @@ impl Endpoint {
         (self.setup.mss_bytes - options).max(1)
     }
 
-    /// Where the host keeps data in its queue.
+    /// Holds a segment in the host's transmit queue.
     fn hold(&mut self, segment: &Segment) {
         if let (Some(sender), Some(queue)) = (&mut self.sender, &mut self.host_queue)
             && segment.payload_bytes > 0
@@ -515,14 +519,14 @@ impl Endpoint {
         if let (true, Some(scale)) = (self.agreed.is_scaled, self.setup.host.window_scale) {
             options.push(TcpOption::WindowScale(scale));
         }
-        // A SYN that is sent again does without (RFC 7413 section 4.2.1).
+        // A retransmitted SYN does not carry the option (RFC 7413 section 4.2.1).
         if let (Some(cookie), true) = (&self.fast_open.option, self.syns.len() <= 1) {
             options.push(TcpOption::FastOpen(cookie.clone()));
         }
         options
     }
 
-    /// With the timestamps option, where the connection has it.
+    /// Adds the timestamps option if the connection uses it.
     fn stamped(&self, mut packet: TcpPacket, now: Time) -> TcpPacket {
         if self.agreed.timestamps && packet.ack.is_some() && self.state != ConnectionState::SynSent
         {
@@ -533,7 +537,7 @@ impl Endpoint {
         packet
     }
 
-    /// When something may be due.
+    /// When the next timer may expire.
     pub fn next_timer(&self) -> Time {
         if self.state.is_over() {
             return Time::NEVER;
@@ -543,13 +547,13 @@ impl Endpoint {
         sender.min(receiver.map_or(Time::NEVER, Receiver::next_timer))
     }
 
-    /// When the sender's own timer is due: retransmission, reordering, probes; not pacing.
+    /// When the sender's retransmission, reordering or probe timer expires; pacing is not included.
     pub fn pending_timer(&self) -> Time {
         let sender = self.sender.as_ref();
         sender.map_or(Time::NEVER, Sender::pending_timer)
     }
 
-    /// It is `now`.
+    /// Runs the timers that have expired at `now`.
     pub fn on_timer(&mut self, now: Time) {
         if let Some(sender) = &mut self.sender {
             sender.on_timer(now);
@@ -564,7 +568,7 @@ impl Endpoint {
     }
 }
 
-/// Random numbers of which BBR draws that phase first.
+/// A random stream with which BBR starts in this phase.
 fn stream_that_draws(first_phase: u64) -> Stream {
     (0..)
         .map(|number| Stream::new(0, number, "packet script"))

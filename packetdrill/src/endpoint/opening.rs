@@ -1,4 +1,4 @@
-//! The handshake: what both ends can do, and the halves that are made when it is over.
+//! The handshake: option negotiation, and creation of the halves when it is complete.
 
 use super::{ConnectionState, Endpoint};
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
@@ -13,11 +13,11 @@ use dumbbell_tcp::sender::Sender;
 use dumbbell_tcp::timestamp_ms;
 use std::sync::Arc;
 
-/// Largest segment of a host that names none (RFC 9293 section 3.7.1).
+/// Largest segment assumed for a host that sends no MSS option (RFC 9293 section 3.7.1).
 pub(super) const UNNAMED_MSS_BYTES: u32 = 536;
 
 impl Endpoint {
-    /// The options of the other end's SYN narrow those of its own.
+    /// Negotiates options: those of the peer's SYN limit those of its own.
     pub(super) fn agree(&mut self, syn: &TcpPacket) {
         let mut mss_bytes = UNNAMED_MSS_BYTES;
         let (mut sack, mut timestamps, mut scale) = (false, None, None);
@@ -33,7 +33,7 @@ impl Endpoint {
         let agreed = &mut self.agreed;
         agreed.sack &= sack;
         agreed.timestamps &= timestamps.is_some();
-        // Not less than what options could take all of.
+        // At least as large as the maximum space of options.
         agreed.mss_bytes = mss_bytes.clamp(64, self.setup.mss_bytes);
         agreed.is_scaled &= scale.is_some();
         if let (true, Some(scale)) = (agreed.is_scaled, scale) {
@@ -43,8 +43,8 @@ impl Endpoint {
         self.peer_timestamp_ms = timestamps.unwrap_or(0);
     }
 
-    /// The sender of an open connection, as if it had opened it with the SYN or SYN-ACK: `answer`
-    /// is what ended the handshake.
+    /// Makes the sender of an open connection, in the state in which it would be had it sent the
+    /// SYN or SYN-ACK itself. `answer` is the segment that completed the handshake.
     pub(super) fn opened_sender(&self, answer: &Segment, now: Time) -> Sender {
         let first = self.syns.first().copied().unwrap_or(now);
         let sender = Sender::new(&Arc::new(self.settings()), self.stream(), first);
@@ -65,7 +65,7 @@ impl Endpoint {
         sender
     }
 
-    /// What its socket and host have switched.
+    /// Applies the options of its socket and host.
     pub(super) fn with_switches(&self, sender: Sender) -> Sender {
         let mut sender = sender.for_both_directions();
         if self.state == ConnectionState::SynReceived {
@@ -94,7 +94,7 @@ impl Endpoint {
         }
     }
 
-    /// RFC 9293 section 3.10.7.3: SYN-SENT.
+    /// Handles a segment in SYN-SENT (RFC 9293 section 3.10.7.3).
     pub(super) fn on_answer(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
         let has_ack = packet.flags.has(TcpFlags::ACK);
         let acceptable = 1..=1 + self.fast_open.syn_bytes;
@@ -147,7 +147,7 @@ impl Endpoint {
         receiver.take_syn_ack(flags_of_mark(ecn));
         let repeats = self.settle_syn_data(&mut sender, segment.ack, now);
         if self.is_write_pending && !repeats {
-            // The acknowledgement goes with what is written.
+            // The pure ACK is dropped: the acknowledgement is sent with the data of the write.
             sender.poll_transmit(now);
             receiver.expect_own_data();
         }
@@ -166,7 +166,8 @@ impl Endpoint {
         self.state = ConnectionState::Open;
     }
 
-    /// Whether a SYN-ACK with timestamps echoes one of its own (RFC 7323 section 3.2).
+    /// Whether the SYN-ACK has no timestamps or echoes one that this end sent (RFC 7323 section
+    /// 3.2).
     fn echoes_own(&self, packet: &TcpPacket, now: Time) -> bool {
         let sent_ms = timestamp_ms(self.syns.first().copied().unwrap_or(now));
         packet.options.iter().flatten().all(|option| match option {
@@ -177,7 +178,7 @@ impl Endpoint {
         })
     }
 
-    /// RFC 9293 section 3.10.7.4: SYN-RECEIVED.
+    /// Handles a segment in SYN-RECEIVED (RFC 9293 section 3.10.7.4).
     pub(super) fn on_third(&mut self, packet: &TcpPacket, ecn: EcnMark, now: Time) {
         if packet.flags.has(TcpFlags::RST) {
             self.state = ConnectionState::Reset;
@@ -206,7 +207,7 @@ impl Endpoint {
         }
         let answer = segment_of(packet, EcnMark::None, self.agreed.scale_in);
         let mut sender = self.opened_sender(&answer, now);
-        // The acknowledgement that ends a handshake of this side's.
+        // The sender acts as an active opener: the ACK that would complete its handshake is dropped.
         sender.poll_transmit(now);
         let answer = sender.take_opening(answer);
         self.sender = Some(sender);

@@ -2,11 +2,11 @@
 //!
 //! | what happens | here, after Linux 6.1 |
 //! | --- | --- |
-//! | a SYN comes where an answer was expected | a SYN-ACK with the options of the own SYN; the timer of that goes on (`tcp_send_synack`) |
-//! | payload of the SYN that comes | is not taken, and has to be sent again |
-//! | payload of the own SYN (RFC 7413) | waits to be acknowledged, as any other |
-//! | the other end's SYN-ACK, of the SYN known and of all that was sent | opens the connection; its SYN, which came before, is a duplicate (`tcp_validate_incoming`) |
-//! | any other SYN | a challenge (RFC 5961 section 4) |
+//! | a SYN arrives in SYN-SENT | a SYN-ACK is sent with the options of its own SYN; the timer of its SYN keeps running (`tcp_send_synack`) |
+//! | payload of the SYN that arrives | is not accepted; the peer has to retransmit it |
+//! | payload of its own SYN (RFC 7413) | stays in flight until acknowledged, as other payload |
+//! | the peer's SYN-ACK, which repeats the known SYN and acknowledges all that was sent | opens the connection; its SYN has been received before and counts as a duplicate (`tcp_validate_incoming`) |
+//! | any other SYN | a challenge ACK is sent (RFC 5961 section 4) |
 
 use super::{ConnectionState, Endpoint};
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
@@ -19,16 +19,17 @@ use dumbbell_tcp::sender::Sender;
 use dumbbell_tcp::timestamp_ms;
 use std::sync::Arc;
 
-/// The SYN-ACK of a connection whose SYNs have crossed.
+/// The SYN-ACK of a connection in simultaneous open.
 #[derive(Debug, Clone)]
 pub(super) struct SimultaneousOpen {
-    /// Its options but the timestamps: what this end can do, whatever the other's SYN said.
+    /// Its options except timestamps: those that this end supports, whatever the peer's SYN
+    /// offered.
     pub(super) options: Vec<TcpOption>,
     has_timestamps: bool,
 }
 
 impl SimultaneousOpen {
-    /// With the timestamps that this end's SYNs have.
+    /// Adds the timestamps that this end's SYNs carry.
     pub(super) fn stamp(&self, syn_ack: &mut Segment, now: Time) {
         if self.has_timestamps {
             syn_ack.timestamps.get_or_insert(Timestamps {
@@ -40,14 +41,14 @@ impl SimultaneousOpen {
 }
 
 impl Endpoint {
-    /// A SYN has come in place of the answer to its own.
+    /// A SYN has arrived in SYN-SENT.
     pub(super) fn cross(&mut self, syn: &TcpPacket, now: Time) {
         self.fast_open.option = None;
         self.crossed = Some(SimultaneousOpen {
             options: self.syn_options(),
             has_timestamps: self.agreed.timestamps,
         });
-        // As one that answers, but that it takes no more than it has offered.
+        // As for a passive open, but limited to what its own SYN offered.
         self.agreed.ecn = match self.agreed.ecn {
             Feedback::Switch(false) => Feedback::OFF,
             _ => self.setup.host.ecn.answered(syn.flags),
@@ -70,13 +71,13 @@ impl Endpoint {
         let times = self.syns.len() as u32;
         if let Some(last) = self.syns.last_mut() {
             receiver.repeat_as_if_sent(*last, times);
-            // What its acknowledgement measures begins with the SYN-ACK.
+            // The round-trip time sample of its acknowledgement starts at the SYN-ACK.
             *last = now;
         }
         self.receiver = Some(receiver);
     }
 
-    /// RFC 9293 section 3.10.7.4 in SYN-RECEIVED, after the SYNs have crossed.
+    /// Handles a segment in SYN-RECEIVED after the SYNs have crossed (RFC 9293 section 3.10.7.4).
     pub(super) fn on_third_of_simultaneous_open(
         &mut self,
         packet: &TcpPacket,
@@ -99,7 +100,7 @@ impl Endpoint {
             self.refuse(packet);
             return;
         }
-        // Scaled, also in a SYN-ACK (`tcp_rcv_state_process`).
+        // The window is scaled, even in a SYN-ACK (`tcp_rcv_state_process`).
         let answer = segment_of(packet, EcnMark::None, self.agreed.scale_in);
         let mut sender = self.opened_sender(&answer, now);
         sender.poll_transmit(now);
@@ -134,7 +135,7 @@ impl Endpoint {
         }
     }
 
-    /// What of its SYN's payload is not acknowledged is out, and nothing says that it is lost.
+    /// Counts unacknowledged payload of its SYN as in flight; nothing indicates that it is lost.
     fn wait_for_syn_data(&mut self, sender: &mut Sender, ack: u64, now: Time) {
         let acknowledged = ack - 1;
         sender.acknowledge_syn_data(acknowledged);
@@ -145,7 +146,7 @@ impl Endpoint {
         }
     }
 
-    /// An acknowledgement of what has come, in answer to a SYN that opens nothing.
+    /// Acknowledges the data received, in answer to a SYN that opens no connection (challenge ACK).
     fn challenge(&mut self, now: Time) {
         let mut challenge = Segment {
             seq: self.sent_end,

@@ -1,10 +1,10 @@
-//! Time stamps of what is sent (`SO_TIMESTAMPING`, Documentation/networking/timestamping.rst).
+//! Transmit timestamps (`SO_TIMESTAMPING`, Documentation/networking/timestamping.rst).
 //!
 //! | Linux 6.1 | here |
 //! | --- | --- |
 //! | the sk_buff with the last byte of a write is marked (`tcp_tx_timestamp`) | `note_stamped_write`, `note_partial_write` |
-//! | a later write that goes on with it takes the mark along | the same |
-//! | its segment enters the queue of its host and leaves for the device, each time that it is sent (`__dev_queue_xmit`, `skb_tx_timestamp`) | `stamp_sent`: at once, the host's queue being empty |
+//! | a later write that appends to this sk_buff moves the mark to its own last byte | the same |
+//! | its segment enters the qdisc and leaves for the device, at each transmission (`__dev_queue_xmit`, `skb_tx_timestamp`) | `stamp_sent`: both at the same time, the qdisc being empty |
 //! | the byte is acknowledged (`tcp_ack_tstamp`) | `stamp_acknowledged` |
 
 use super::Endpoint;
@@ -14,17 +14,17 @@ use dumbbell_tcp::segment::Segment;
 use dumbbell_tcp::sender::Sender;
 use std::collections::VecDeque;
 
-/// What a connection stamps, and has stamped.
+/// Timestamps requested and generated on a connection.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Stamps {
     stamping: StampFlags,
-    /// The first byte that is counted.
+    /// Offset of the first byte that is counted.
     counted_from: u64,
-    /// The last bytes of writes that are not acknowledged.
+    /// Last bytes of the writes that are not yet acknowledged.
     marked: VecDeque<u64>,
-    /// What the program has not read.
+    /// Timestamps that the program has not read.
     queued: VecDeque<Stamp>,
-    /// How many there have been.
+    /// Number of timestamps generated.
     made: u32,
 }
 
@@ -40,7 +40,8 @@ impl Stamps {
 }
 
 impl Endpoint {
-    /// `SO_TIMESTAMPING`. Bytes are counted from the first that is not acknowledged when that is asked for.
+    /// Sets `SO_TIMESTAMPING`. Bytes are counted from the first that is unacknowledged at this
+    /// call.
     pub fn set_stamping(&mut self, stamping: StampFlags) {
         if stamping.tells_byte && !self.stamps.stamping.tells_byte {
             self.stamps.counted_from = self.first_unacknowledged();
@@ -52,7 +53,7 @@ impl Endpoint {
         self.sender.as_ref().map_or(1, Sender::una)
     }
 
-    /// So many bytes are to be written, of which nothing is sent yet.
+    /// Records that `bytes` bytes are about to be written; none of them has been sent.
     pub(super) fn note_stamped_write(&mut self, bytes: u64) {
         if self.stamps.stamping == StampFlags::default() || bytes == 0 {
             return;
@@ -64,15 +65,15 @@ impl Endpoint {
         self.stamps.marked.push_back(self.written_end + bytes - 1);
     }
 
-    /// The write was not taken whole: its end, which was noted, is not written.
+    /// The write was accepted only in part: removes the recorded end, which was not written.
     pub(super) fn forget_stamped_write(&mut self, bytes: u64) {
         if self.stamps.marked.back() == Some(&(self.written_end + bytes - 1)) {
             self.stamps.marked.pop_back();
         }
     }
 
-    /// A write that does not wait has ended here, before it was taken whole. Its last byte is stamped if it is still to
-    /// be sent (`tcp_write_queue_tail`).
+    /// A non-blocking write ended here after it was accepted in part. Its last byte is stamped if
+    /// it is still to be sent (`tcp_write_queue_tail`).
     pub fn note_partial_write(&mut self) {
         let last = self.written_end - 1;
         if self.stamps.stamping != StampFlags::default() && self.sent_end <= last {
@@ -80,7 +81,7 @@ impl Endpoint {
         }
     }
 
-    /// A segment leaves.
+    /// Stamps a segment that is sent.
     pub(super) fn stamp_sent(&mut self, segment: &Segment, now: Time) {
         let bytes = segment.seq..segment.seq + u64::from(segment.payload_bytes);
         let stamping = self.stamps.stamping;
@@ -98,7 +99,7 @@ impl Endpoint {
         }
     }
 
-    /// Something may have been acknowledged.
+    /// Stamps the marked bytes that have been acknowledged.
     pub(super) fn stamp_acknowledged(&mut self, now: Time) {
         let una = self.first_unacknowledged();
         while let Some(last) = self
@@ -115,17 +116,17 @@ impl Endpoint {
         }
     }
 
-    /// The oldest that the program has not read.
+    /// Takes the oldest timestamp that the program has not read.
     pub fn take_stamp(&mut self) -> Option<Stamp> {
         self.stamps.queued.pop_front()
     }
 
-    /// Whether there are some.
+    /// Whether there are timestamps that the program has not read.
     pub fn has_stamps(&self) -> bool {
         !self.stamps.queued.is_empty()
     }
 
-    /// How many there have been.
+    /// Number of timestamps generated.
     pub fn stamps_made(&self) -> u32 {
         self.stamps.made
     }

@@ -1,47 +1,48 @@
-//! What happens in one case: settings, what the application writes, what becomes of each packet.
+//! One case: settings, the application's writes, and the fate of each packet.
 
 use dumbbell_core::random::Stream;
 use dumbbell_tcp::cca::bbr::FIRST_PHASES;
 use dumbbell_tcp::cca::{self, Algorithm};
 use serde::{Deserialize, Serialize};
 
-/// Sent packets, and acknowledgements, that may meet a fate; later ones arrive.
+/// Number of data packets, and of acknowledgements, that may be assigned a fate; later ones arrive.
 const FATED: u64 = 120;
 
-/// The least of the round-trip times that are drawn, microseconds.
+/// Shortest round-trip time that is drawn, microseconds.
 pub(super) const SHORTEST_RTT_US: u64 = 10_000;
-/// The least of the times that a packet takes of the path, microseconds. None of them, nor twice
-/// one, is the millisecond in which Linux waits for a larger burst: packetdrill is off by a little,
-/// so nobody could say which side of it an acknowledgement is on.
+/// Shortest packet spacing of the path that is drawn, microseconds. No spacing, nor twice a
+/// spacing, equals the millisecond for which Linux waits to build a larger burst. packetdrill's
+/// times are slightly off, so it would be undefined on which side of that millisecond an
+/// acknowledgement falls.
 pub(super) const SHORTEST_SPACING_US: u64 = 100;
 
-/// Controllers of the simulator that Linux 6.1 does not have.
+/// Controllers of the simulator that Linux 6.1 does not include.
 const NOT_IN_LINUX: [Algorithm; 2] = [Algorithm::Manual, Algorithm::LedbatPlusPlus];
 
-/// A congestion controller that Linux has by the same name.
+/// A congestion controller that Linux includes under the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Controller(Algorithm);
 
 impl Controller {
-    /// All that Linux has, in the order of the registry.
+    /// All controllers that Linux includes, in the order of the registry.
     pub fn all() -> impl Iterator<Item = Controller> {
         let both = { cca::ALL.iter() }.filter(|each| !NOT_IN_LINUX.contains(each));
         both.copied().map(Controller)
     }
 
-    /// Those that do what Linux's do, packet for packet: where none is named one of these is drawn.
-    /// What a seed means depends on how many there are.
+    /// The controllers that match Linux's packet for packet. A case without a named controller
+    /// draws one of these, so the meaning of a seed depends on their number.
     pub fn drawn_from() -> impl Iterator<Item = Controller> {
         Controller::all().filter(|each| each.0.is_compared_with_linux())
     }
 
-    /// As `tcp_congestion_control` has it.
+    /// Its name for `tcp_congestion_control`.
     pub fn name(self) -> &'static str {
         self.0.name().expect("those without a name are not Linux's")
     }
 
-    /// Which of the registry.
+    /// Its entry in the registry.
     pub fn algorithm(self) -> Algorithm {
         self.0
     }
@@ -65,36 +66,36 @@ impl From<Controller> for String {
     }
 }
 
-/// What becomes of a packet with data; times in microseconds.
+/// Fate of a data packet; times in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fate {
-    /// It does not arrive.
+    /// It is lost.
     Lost,
-    /// It arrives so much later, behind others.
+    /// It arrives this much later, reordered behind others.
     Late(u64),
-    /// It arrives, and once more so much later.
+    /// It arrives, and a duplicate arrives this much later.
     Twice(u64),
-    /// It arrives marked (ECN).
+    /// It arrives marked CE.
     Marked,
 }
 
-/// What becomes of an acknowledgement; times in microseconds.
+/// Fate of an acknowledgement; times in microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AckFate {
-    /// It does not arrive.
+    /// It is lost.
     Lost,
-    /// It arrives so much later, and with it all that would have overtaken it.
+    /// It arrives this much later, and delays every acknowledgement that would have overtaken it.
     Held(u64),
 }
 
-/// The application writes.
+/// A write of the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Write {
-    /// After the write before, or the handshake, microseconds.
+    /// Time since the previous write or the handshake, microseconds.
     pub after_us: u64,
-    /// Full segments.
+    /// Size in full segments.
     pub pkts: u64,
 }
 
@@ -106,13 +107,13 @@ fn is_one(segments: &u32) -> bool {
     *segments == 1
 }
 
-/// A case.
+/// A test case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Case {
     /// Congestion control.
     pub controller: Controller,
-    /// Which of its first phases BBR draws; Linux draws one at random.
+    /// First phase of BBR's gain cycle; Linux draws it at random.
     pub first_phase: u64,
     /// `tcp_sack`
     pub sack: bool,
@@ -124,29 +125,29 @@ pub struct Case {
     pub rack: bool,
     /// `tcp_early_retrans`
     pub probes: bool,
-    /// Segments of one sk_buff at most.
+    /// Maximum number of segments in an sk_buff.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub gso_max_segs: u32,
     /// Round-trip time of an empty path, microseconds.
     pub rtt_us: u64,
-    /// Time that a packet takes of the path, microseconds.
+    /// Time that the path takes to transmit a packet, microseconds.
     pub spacing_us: u64,
     /// The receiver's window, bytes.
     pub window_bytes: u64,
-    /// It acknowledges every second packet.
+    /// The receiver acknowledges every second packet.
     pub delays_acks: bool,
-    /// What the application does.
+    /// Writes of the application.
     pub writes: Vec<Write>,
-    /// And it closes its direction at the end.
+    /// The application shuts its direction down after the last write.
     pub closes: bool,
-    /// What becomes of the packets with data, by their number in the order of sending.
+    /// Fates of the data packets, by their number in sending order.
     pub packets: Vec<(u64, Fate)>,
-    /// And of the acknowledgements.
+    /// Fates of the acknowledgements, by their number in sending order.
     pub acks: Vec<(u64, AckFate)>,
 }
 
 impl Case {
-    /// The case of that number.
+    /// Draws the case of this number.
     pub fn drawn(seed: u64, number: u64) -> Case {
         let mut stream = Stream::new(seed, number, "packetdrill/fuzz");
         let mut one_of = |n: u64| stream.below(n);
@@ -176,7 +177,7 @@ impl Case {
                 0 => 0,
                 1 => one_of(3 * rtt_us),
                 2 => one_of(rtt_us / 2),
-                // Longer than a retransmission timeout: the connection is idle.
+                // Longer than a retransmission timeout, so the connection becomes idle.
                 _ => 300_000 + one_of(1_500_000),
             };
             let most = [3, 12, 40][one_of(3) as usize];
@@ -213,7 +214,7 @@ impl Case {
         case
     }
 
-    /// The same with that congestion controller.
+    /// The same case with this congestion controller.
     pub fn with_controller(self, controller: Controller) -> Case {
         Case {
             controller,
@@ -222,13 +223,13 @@ impl Case {
         }
     }
 
-    /// The same with sk_buffs of up to `segments` segments.
+    /// The same case with sk_buffs of up to `segments` segments.
     pub fn with_gso_max_segs(mut self, segments: u32) -> Case {
         self.gso_max_segs = segments.max(1);
         self
     }
 
-    /// The same with each of BBR's first phases, without those in which nothing differs.
+    /// The same case with each first phase of BBR; phases that make no difference are left out.
     pub fn with_each_phase(&self) -> Vec<Case> {
         let mut found: Vec<(Case, String)> = Vec::new();
         for first_phase in 0..FIRST_PHASES {
@@ -244,13 +245,13 @@ impl Case {
         found.into_iter().map(|(case, _)| case).collect()
     }
 
-    /// What becomes of that packet; None: it arrives.
+    /// Fate of a data packet; None: it arrives.
     pub(super) fn fate(&self, number: u64) -> Option<Fate> {
         let found = self.packets.iter().find(|(which, _)| *which == number);
         found.map(|(_, fate)| *fate)
     }
 
-    /// As above, of an acknowledgement.
+    /// Fate of an acknowledgement; None: it arrives.
     pub(super) fn ack_fate(&self, number: u64) -> Option<AckFate> {
         let found = self.acks.iter().find(|(which, _)| *which == number);
         found.map(|(_, fate)| *fate)

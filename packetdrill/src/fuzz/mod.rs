@@ -1,13 +1,13 @@
-//! Scripts that nobody has to write: a random receiver plays against the engine's sender, and what
-//! the engine did is written down as a script. Whoever runs it (the kernel) says whether that was
-//! right.
+//! Generated scripts. A random receiver plays against the engine's sender, and the engine's
+//! behaviour is recorded as a packetdrill script. Running the script on the kernel shows whether
+//! that behaviour matches.
 //!
 //! | part | file |
 //! | --- | --- |
 //! | a case, drawn from a seed | `case` |
 //! | the receiver at the other end | `receiver` |
-//! | playing a case, and the script of it | `play` |
-//! | the cases that are a little shorter | `shorter` |
+//! | playing a case, and its script | `play` |
+//! | slightly smaller cases | `shorter` |
 
 mod case;
 mod play;

@@ -1,4 +1,4 @@
-//! Playing a case: the engine's sender, a path, the receiver, and the script of what happened.
+//! Plays a case with the engine's sender, a path and the receiver, and writes the script of it.
 
 use super::case::{AckFate, Case, Controller, Fate};
 use super::receiver::{AckTiming, Receiver, WINDOW_SCALE};
@@ -15,28 +15,29 @@ use dumbbell_tcp::sender::FollowedBy;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-/// Largest segment that the receiver takes, with options, bytes.
+/// Largest segment that the receiver accepts, with options, bytes.
 const MSS_BYTES: u16 = 1000;
-/// A script ends then, microseconds.
+/// Time limit of a script, microseconds.
 const LONGEST_US: u64 = 8_000_000;
-/// And after this number of acknowledgements.
+/// Maximum number of acknowledgements in a script.
 const MOST_ACKS: u64 = 120;
-/// A delayed acknowledgement waits so long, microseconds.
+/// Delay of a delayed acknowledgement, microseconds.
 const DELAYED_ACK_US: u64 = 40_000;
-/// Acknowledgements come at least so far from each other, microseconds.
+/// Minimum spacing of acknowledgements, microseconds.
 const ACK_SPACING_US: u64 = 10;
-/// Nearer than this to a timer, by which packetdrill is off, the order of the two is nobody's promise:
-/// microseconds.
+/// Timing error of packetdrill, microseconds. The order of two events closer to each other than
+/// this, one of them a timer, is undefined.
 const NEAR_US: u64 = 50;
-/// packetdrill is late by three microseconds at most: what happens less than this before a tick of the kernel's
-/// timer would be behind it there, and timers set then be due a tick later.
+/// packetdrill is late by three microseconds at most. An event less than this before a kernel timer
+/// tick could fall after the tick there, and timers that it sets would then expire one tick later.
+/// Microseconds.
 const EDGE_US: u64 = 5;
-/// Between two ticks of the kernel's timer, microseconds.
+/// Period of the kernel's timer tick, microseconds.
 const TICK_US: u64 = 1_000;
-/// More than any window takes.
+/// Larger than any window.
 const SEND_BUFFER: &str = "4096 4194304 4194304";
 
-/// The fields that stand after each acknowledgement.
+/// The `tcp_info` fields asserted after each acknowledgement.
 const FIELDS: [&str; 6] = [
     "tcpi_snd_cwnd",
     "tcpi_snd_ssthresh",
@@ -46,14 +47,14 @@ const FIELDS: [&str; 6] = [
     "tcpi_retrans",
 ];
 
-/// A script, and what is to be known of it.
+/// A script with its statistics.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PlayedScript {
     /// The script.
     pub script: String,
-    /// The first line at which an acknowledgement came within `NEAR_US` of a timer.
+    /// The first line at which an acknowledgement arrived within `NEAR_US` of a timer.
     pub near_timer_line: Option<u32>,
-    /// Packets with data that were sent.
+    /// Number of data packets sent.
     pub sent_pkts: u64,
 }
 
@@ -69,7 +70,7 @@ struct Player<'a> {
     case: &'a Case,
     connection: Endpoint,
     receiver: Receiver,
-    /// By time and in the order of their making.
+    /// Ordered by time, then by creation.
     events: BTreeMap<(u64, u64), Event>,
     made: u64,
     text: String,
@@ -78,13 +79,13 @@ struct Player<'a> {
     last_timer_us: Option<u64>,
     sent_pkts: u64,
     acks: u64,
-    /// When the path is free again, and the last acknowledgement that is held.
+    /// When the path becomes idle, and the earliest arrival of the next acknowledgement.
     free_us: u64,
     ack_free_us: u64,
 }
 
 impl Case {
-    /// Plays it.
+    /// Plays the case.
     pub fn played(&self) -> PlayedScript {
         let mut play = Player::new(self);
         play.opens();
@@ -119,8 +120,9 @@ impl Case {
         u64::from(u32::from(MSS_BYTES) - options)
     }
 
-    /// Only these can be the congestion control of a fresh network in Linux (`tcp_allowed_congestion_control`
-    /// says which others a socket may have).
+    /// Whether `tcp_congestion_control` can select it. In Linux only these can be the congestion
+    /// control of a fresh network namespace (`tcp_allowed_congestion_control` lists those that a
+    /// socket may select).
     fn is_set_by_sysctl(&self) -> bool {
         Controller::drawn_from().any(|each| each == self.controller)
     }
@@ -145,7 +147,7 @@ impl Case {
     }
 }
 
-/// That instant of a script, or the tick that it is just before.
+/// This script time, or the tick that it immediately precedes.
 fn off_edges(at_us: u64) -> u64 {
     let to_tick_us = TICK_US - instant(at_us).as_ns() / 1_000 % TICK_US;
     if to_tick_us < EDGE_US {
@@ -201,7 +203,7 @@ impl Player<'_> {
         self.events.insert((off_edges(at_us), self.made), event);
     }
 
-    /// The handshake; the application's writes are planned behind it.
+    /// Performs the handshake, then schedules the application's writes.
     fn opens(&mut self) {
         self.line(&self.case.settings_line());
         if self.case.gso_max_segs > 1 {
@@ -236,14 +238,14 @@ impl Player<'_> {
         }
     }
 
-    /// The SYN-ACK.
+    /// The receiver's SYN-ACK.
     fn answer(&self, at_us: u64) -> TcpPacket {
         let mut flags = TcpFlags::SYN.with(TcpFlags::ACK);
         if self.case.ecn {
             flags = flags.with(TcpFlags::ECE);
         }
         let mut options = vec![TcpOption::Mss(MSS_BYTES)];
-        // In fours, as Linux pads them.
+        // Padded to multiples of four bytes, as Linux does.
         match (self.case.sack, self.case.timestamps) {
             (true, true) => options.push(TcpOption::SackPermitted),
             (true, false) => {
@@ -273,7 +275,7 @@ impl Player<'_> {
     fn runs(&mut self) {
         loop {
             let timer = self.connection.next_timer();
-            // A script has whole microseconds.
+            // A script's times are whole microseconds.
             let timer_us = match timer {
                 Time::NEVER => u64::MAX,
                 timer => since_start(timer).as_ns().div_ceil(1000),
@@ -329,7 +331,7 @@ impl Player<'_> {
         }
     }
 
-    /// An acknowledgement that comes with a timer cannot be told to be before or behind it.
+    /// Records acknowledgements near a timer; their order relative to the timer is undefined.
     fn notes_timers(&mut self, at_us: u64) {
         let due_us = since_start(self.connection.pending_timer()).as_ns() / 1000;
         let is_near = due_us < at_us + NEAR_US
@@ -341,7 +343,7 @@ impl Player<'_> {
         }
     }
 
-    /// The receiver says what it has; on its way back that may be lost or held.
+    /// The receiver sends an acknowledgement; the return path may lose or delay it.
     fn acknowledges(&mut self, at_us: u64) {
         let packet = self.receiver.acknowledgement(at_us);
         let fate = self.case.ack_fate(self.acks);
@@ -351,14 +353,14 @@ impl Player<'_> {
             Some(AckFate::Held(held_us)) => held_us,
             None => 0,
         };
-        // Those behind it do not overtake it, and none comes in the very instant of another: which of
-        // two packets was sent first would hang on it (RACK).
+        // Later acknowledgements do not overtake this one, and no two arrive at the same time:
+        // RACK's decision on which of two packets was sent first would depend on it.
         let back_us = (at_us + self.case.rtt_us / 2 + held_us).max(self.ack_free_us);
         self.ack_free_us = back_us + ACK_SPACING_US;
         self.plan(back_us, Event::Acknowledged(packet));
     }
 
-    /// A packet comes to the engine.
+    /// A packet arrives at the engine.
     fn deliver(&mut self, at_us: u64, packet: &TcpPacket) {
         self.line_at(
             at_us,
@@ -379,11 +381,11 @@ impl Player<'_> {
         self.line_at(at_us, &format!("%{{ assert {conditions} }}%"));
     }
 
-    /// What the engine has sent goes on its way.
+    /// Puts the packets that the engine has sent on the path.
     fn transmit(&mut self, at_us: u64) {
         while let Some(sent) = self.connection.sent.pop_front() {
             let mut packet = sent.packet;
-            // How much it could receive is not what is tried.
+            // The engine's own receive window is not under test.
             packet.window = None;
             self.line_at(at_us, &shown(None, &packet, None));
             if packet.flags.has(TcpFlags::SYN) {

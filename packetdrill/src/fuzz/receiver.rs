@@ -1,13 +1,13 @@
 //! The receiver at the other end: RFC 9293 section 3.10.7.4, RFC 2018, RFC 2883, RFC 3168 section
-//! 6.1.3, RFC 7323 section 4.3. Short and independent of the engine's, so that a mistake of one is
-//! none of the other.
+//! 6.1.3, RFC 7323 section 4.3. It is short and shares no code with the engine's receiver, so that
+//! the two are unlikely to share a mistake.
 
 use super::case::Case;
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 
-/// Clock of its timestamps when the script begins, milliseconds.
+/// Value of its timestamp clock at the start of the script, milliseconds.
 const FIRST_TIMESTAMP_MS: u64 = 1000;
-/// Shift of its windows.
+/// Window scale shift of its windows.
 pub(super) const WINDOW_SCALE: u8 = 7;
 
 #[derive(Debug)]
@@ -17,9 +17,9 @@ pub(super) struct Receiver {
     delays: bool,
     window_bytes: u64,
     next: u64,
-    /// What has come beyond a gap, ascending.
+    /// Data received above the first gap, ascending.
     beyond: Vec<(u64, u64)>,
-    /// Blocks in the order of their last change, the newest first.
+    /// SACK blocks in the order of their last change, most recent first.
     recent: Vec<(u64, u64)>,
     duplicate: Option<(u64, u64)>,
     echo: u32,
@@ -27,7 +27,7 @@ pub(super) struct Receiver {
     not_acknowledged: u64,
 }
 
-/// Whether an acknowledgement is due.
+/// When an acknowledgement is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum AckTiming {
     Now,
@@ -51,7 +51,7 @@ impl Receiver {
         }
     }
 
-    /// The timestamp that the handshake's answer echoes, and later ones until data come.
+    /// Sets the timestamp echoed by the SYN-ACK, and by later segments until data arrive.
     pub(super) fn echoes(&mut self, value: u32) {
         self.echo = value;
     }
@@ -64,7 +64,7 @@ impl Receiver {
         (FIRST_TIMESTAMP_MS + at_us / 1000) as u32
     }
 
-    /// Data or a FIN arrives.
+    /// Handles arriving data or a FIN.
     pub(super) fn on_data(&mut self, packet: &TcpPacket, mark: EcnMark) -> AckTiming {
         if packet.flags.has(TcpFlags::CWR) {
             self.has_seen_mark = false;
@@ -131,12 +131,12 @@ impl Receiver {
         self.recent.insert(0, block);
     }
 
-    /// Whether an acknowledgement that was delayed has not been sent with another.
+    /// Whether a delayed acknowledgement is still pending, not sent with another.
     pub(super) fn owes_ack(&self) -> bool {
         self.not_acknowledged > 0
     }
 
-    /// What it says now.
+    /// The acknowledgement that it sends now.
     pub(super) fn acknowledgement(&mut self, at_us: u64) -> TcpPacket {
         self.not_acknowledged = 0;
         let mut options = Vec::new();

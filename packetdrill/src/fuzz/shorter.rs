@@ -1,10 +1,10 @@
-//! The cases that are a little shorter, the boldest first: whoever shrinks takes the first that
-//! still differs, and asks again.
+//! Slightly smaller cases for shrinking, largest reductions first. The caller takes the first case
+//! in which the two implementations still differ, and repeats.
 
 use super::case::{Case, SHORTEST_RTT_US, SHORTEST_SPACING_US};
 
 impl Case {
-    /// Each with one thing less.
+    /// Smaller cases, each with one element removed.
     pub fn shorter(&self) -> Vec<Case> {
         let mut found = Vec::new();
         let mut with = |change: &dyn Fn(&mut Case)| {
@@ -55,7 +55,7 @@ impl Case {
     }
 }
 
-/// Without the `at`th of `parts` parts.
+/// Removes part `at` of `parts` equal parts.
 fn remove_part<T>(all: &mut Vec<T>, parts: usize, at: usize) {
     let (first, last) = (all.len() * at / parts, all.len() * (at + 1) / parts);
     if all.len() >= parts {

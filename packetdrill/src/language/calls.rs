@@ -5,7 +5,7 @@ use super::lexer::Word;
 use super::script::{Call, Expression};
 use super::{SyntaxError, SyntaxErrorKind};
 
-/// How deep lists and structures may lie in each other.
+/// Maximum nesting depth of lists and structures.
 const DEEPEST: usize = 16;
 
 pub(super) fn call(cursor: &mut Cursor) -> Result<Call, SyntaxError> {
@@ -19,7 +19,7 @@ pub(super) fn call(cursor: &mut Cursor) -> Result<Call, SyntaxError> {
         true => None,
         false => Some(expression(cursor, 0)?),
     };
-    // A result may be explained by the name of an error and a note in brackets.
+    // A result may be followed by the name of an error and a note in parentheses.
     let error = match cursor.peek() {
         Some(Word::Name(name)) => {
             cursor.next();
@@ -42,7 +42,7 @@ pub(super) fn call(cursor: &mut Cursor) -> Result<Call, SyntaxError> {
     })
 }
 
-/// Expressions with commas, to this sign.
+/// Expressions separated by commas, up to the sign `end`.
 fn list(cursor: &mut Cursor, end: char, depth: usize) -> Result<Vec<Expression>, SyntaxError> {
     let mut found = Vec::new();
     if cursor.takes(end) {
@@ -54,7 +54,7 @@ fn list(cursor: &mut Cursor, end: char, depth: usize) -> Result<Vec<Expression>,
             return Ok(found);
         }
         cursor.expect(',', "a comma or the end of a list")?;
-        // A comma may end a list, too.
+        // A list may end with a comma.
         if cursor.takes(end) {
             return Ok(found);
         }

@@ -1,26 +1,28 @@
-//! `%{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%`: comparisons, read and never executed.
+//! `%{ assert tcpi_snd_cwnd == 10, tcpi_snd_cwnd }%`: comparisons, which are parsed and never
+//! executed.
 //!
-//! Of Python this reads `assert CONDITION[, MESSAGE]`, `name = VALUE`, `name += VALUE`, `name -=
-//! VALUE`, and `print(...)`, which says nothing about TCP. A condition has names, numbers, `+ - * / // % & |`, comparisons (chained ones too),
-//! `and`, `or`, `not` and parentheses. Anything else makes the whole snippet `Action::Python`.
+//! The parser accepts these Python statements: `assert CONDITION[, MESSAGE]`, `name = VALUE`, `name
+//! += VALUE`, `name -= VALUE`, and `print(...)`, which is ignored. A condition consists of names,
+//! numbers, `+ - * / // % & |`, comparisons (also chained), `and`, `or`, `not` and parentheses.
+//! Anything else makes the whole snippet `Action::Python`.
 
 use super::script::Action;
 use super::{Place, SyntaxError, SyntaxErrorKind};
 
-/// How deep a condition may be nested.
+/// Maximum nesting depth of a condition.
 const DEEPEST: usize = 16;
 
-/// One line of a snippet.
+/// One statement of a snippet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Statement {
     /// `assert`
     Assert(Condition),
-    /// `name = value`; the name is the script's own from then on.
+    /// `name = value`; from then on the name belongs to the script.
     Assign(String, Formula),
 }
 
 impl Statement {
-    /// What is computed.
+    /// The formula that is evaluated.
     pub fn formula(&self) -> &Formula {
         match self {
             Statement::Assert(condition) => &condition.formula,
@@ -34,16 +36,16 @@ impl Statement {
 pub struct Condition {
     /// As written.
     pub source: String,
-    /// What must be other than zero.
+    /// The formula that must be non-zero.
     pub formula: Formula,
 }
 
-/// A value, computed from fields.
+/// A value computed from fields.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Formula {
     /// A number.
     Number(f64),
-    /// A field of `tcp_info`, or a constant of the kernel's.
+    /// A field of `tcp_info`, or a kernel constant.
     Name(String),
     /// `not`
     Not(Box<Formula>),
@@ -51,7 +53,7 @@ pub enum Formula {
     Minus(Box<Formula>),
     /// Arithmetic.
     Binary(Arithmetic, Box<Formula>, Box<Formula>),
-    /// `a <= b < c`: the first, and what each next is compared with.
+    /// `a <= b < c`: the first operand, and each further operand with its comparison.
     Compared(Box<Formula>, Vec<(Comparison, Formula)>),
     /// `and`
     All(Vec<Formula>),
@@ -59,7 +61,7 @@ pub enum Formula {
     Any(Vec<Formula>),
 }
 
-/// Arithmetic of two values.
+/// Arithmetic operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arithmetic {
     /// `+`
@@ -80,7 +82,7 @@ pub enum Arithmetic {
     Or,
 }
 
-/// Comparison of two values.
+/// Comparison operator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
     /// `==`
@@ -98,7 +100,7 @@ pub enum Comparison {
 }
 
 impl Formula {
-    /// Its value; the error is a name without a value.
+    /// Evaluates the formula; the error is a name without a value.
     pub fn value<'a>(&'a self, of: &impl Fn(&str) -> Option<f64>) -> Result<f64, &'a str> {
         let truth = |is_true: bool| if is_true { 1.0 } else { 0.0 };
         Ok(match self {
@@ -136,7 +138,7 @@ impl Formula {
         })
     }
 
-    /// The names in it.
+    /// The names that it uses.
     pub fn names(&self) -> Vec<&str> {
         match self {
             Formula::Number(_) => Vec::new(),
@@ -182,14 +184,14 @@ impl Comparison {
     }
 }
 
-/// What follows a word; None where the statement begins with another, such as `printed`.
+/// The text after a keyword; None if the statement begins with another word, such as `printed`.
 fn after_word<'a>(statement: &'a str, word: &str) -> Option<&'a str> {
     let rest = statement.strip_prefix(word)?;
     let goes_on = rest.starts_with(|each: char| each.is_alphanumeric() || each == '_');
     (!goes_on).then_some(rest)
 }
 
-/// What a snippet says. `place` is where it begins.
+/// Parses a snippet. `place` is where it begins.
 pub(crate) fn read(code: &str, place: Place) -> Result<Action, SyntaxError> {
     let mut found = Vec::new();
     for statement in statements(code) {
@@ -214,7 +216,7 @@ pub(crate) fn read(code: &str, place: Place) -> Result<Action, SyntaxError> {
     Ok(Action::Assert(found))
 }
 
-/// None: there is something in it that no condition has.
+/// None: it contains an element that conditions do not have.
 fn formula(source: &str, place: Place) -> Result<Option<Formula>, SyntaxError> {
     let Some(words) = words(source) else {
         return Ok(None);
@@ -262,8 +264,8 @@ fn assignment(statement: &str, place: Place) -> Result<Option<Statement>, Syntax
     Ok(Some(Statement::Assign(name.to_owned(), formula)))
 }
 
-/// Statements end with lines and semicolons, except in parentheses and texts; a backslash before
-/// the end of a line joins it to the next.
+/// Statements end at line ends and semicolons, except within parentheses and string literals. A
+/// backslash before a line end joins the line to the next.
 fn statements(code: &str) -> Vec<String> {
     let mut found = vec![String::new()];
     let (mut depth, mut quote) = (0_i64, None);
@@ -303,7 +305,7 @@ fn statements(code: &str) -> Vec<String> {
     found
 }
 
-/// The part of an assertion before the comma that begins its message.
+/// The condition of an assertion: the part before the comma that precedes its message.
 fn before_message(text: &str) -> &str {
     let (mut depth, mut quote) = (0_i64, None);
     for (index, letter) in text.char_indices() {
@@ -331,7 +333,7 @@ const SIGNS: [&str; 17] = [
     "==", "!=", "<=", ">=", "//", "<", ">", "+", "-", "*", "/", "%", "&", "|", "(", ")", "~",
 ];
 
-/// None: there is something that no condition has.
+/// None: there is an element that conditions do not have.
 fn words(text: &str) -> Option<Vec<Word>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();

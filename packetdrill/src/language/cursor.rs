@@ -1,9 +1,9 @@
-//! Going through the words of a script.
+//! A cursor over the tokens of a script.
 
 use super::lexer::{Token, Word};
 use super::{Place, SyntaxError, SyntaxErrorKind};
 
-/// Where the reading is.
+/// The read position.
 pub(super) struct Cursor<'a> {
     tokens: &'a [Token],
     at: usize,
@@ -36,7 +36,7 @@ impl<'a> Cursor<'a> {
             .map_or(self.end, |token| token.place)
     }
 
-    /// The next word as written.
+    /// Source text of the next token.
     pub(super) fn source(&self) -> &'a str {
         self.tokens.get(self.at).map_or("", |token| &token.source)
     }
@@ -47,14 +47,14 @@ impl<'a> Cursor<'a> {
         word
     }
 
-    /// Takes this sign, if it is next.
+    /// Consumes this sign if it is next.
     pub(super) fn takes(&mut self, sign: char) -> bool {
         let is_next = self.peek() == Some(&Word::Sign(sign));
         self.at += usize::from(is_next);
         is_next
     }
 
-    /// Takes this name, if it is next.
+    /// Consumes this name if it is next.
     pub(super) fn takes_name(&mut self, name: &str) -> bool {
         let is_next = matches!(self.peek(), Some(Word::Name(found)) if found == name);
         self.at += usize::from(is_next);
@@ -68,7 +68,7 @@ impl<'a> Cursor<'a> {
         Err(self.unexpected(what))
     }
 
-    /// A number from 0 to `most`.
+    /// Parses a number from 0 to `most`.
     pub(super) fn number(&mut self, most: u64, allowed: &'static str) -> Result<u64, SyntaxError> {
         match self.peek() {
             Some(Word::Integer(value)) => {
@@ -88,7 +88,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Leaves out what is left of the line of the last word.
+    /// Skips the rest of the line that the last token is on.
     pub(super) fn skip_line_of_last(&mut self) {
         let last = self
             .at

@@ -6,16 +6,16 @@ use super::lexer::{self, Word};
 use super::script::{Action, Direction, Event, Script, Setting, When};
 use super::{SyntaxError, SyntaxErrorKind};
 
-/// Events of a script at most.
+/// Maximum number of events in a script.
 const MOST_EVENTS: usize = 100_000;
-/// The longest time of an event: a day.
+/// Latest time of an event: a day.
 const LONGEST_S: f64 = 86_400.0;
-/// The longest script: 100 days, which the engine's clock can count.
+/// Longest script: 100 days, which fits into the engine's clock.
 const LONGEST_SCRIPT_US: u64 = 100 * 86_400 * 1_000_000;
-/// How long a packet that may come at any time takes at most: the longest timeout and a little.
+/// Maximum wait for a packet that may be sent at any time: the longest timeout with some margin.
 const ANY_TIME_US: u64 = 130 * 1_000_000;
 
-/// Reads a script.
+/// Parses a script.
 pub fn parse(text: &str) -> Result<Script, SyntaxError> {
     let tokens = lexer::words(text)?;
     let mut cursor = Cursor::new(&tokens);
@@ -54,7 +54,7 @@ pub fn parse(text: &str) -> Result<Script, SyntaxError> {
 
 fn event(cursor: &mut Cursor) -> Result<Event, SyntaxError> {
     let place = cursor.place();
-    // A line for the shell may stand without a time, before the first event and after the last.
+    // A shell line may have no time, before the first event and after the last.
     let when = match cursor.peek() {
         Some(Word::Shell(_)) => When::After(0),
         _ => when(cursor)?,
@@ -109,7 +109,7 @@ fn when(cursor: &mut Cursor) -> Result<When, SyntaxError> {
     })
 }
 
-/// Seconds, as microseconds.
+/// Parses seconds; returns microseconds.
 fn time(cursor: &mut Cursor) -> Result<u64, SyntaxError> {
     let seconds = match cursor.peek() {
         Some(Word::Integer(value)) => *value as f64,

@@ -1,18 +1,18 @@
-//! Words, numbers, quoted text; comments go.
+//! The lexer: words, numbers, quoted text; comments are dropped.
 
 use super::{Place, SyntaxError, SyntaxErrorKind};
 
-/// Bytes of a script at most.
+/// Maximum size of a script, bytes.
 pub const MOST_BYTES: usize = 1 << 20;
 
-/// A word of the language.
+/// A token of the language.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Word {
-    /// Letters, digits and underscores, not only digits.
+    /// Letters, digits and underscores, not all digits.
     Name(String),
-    /// A number without a point. Hexadecimal with 0x.
+    /// A number without a decimal point; hexadecimal with 0x.
     Integer(i64),
-    /// A number with a point.
+    /// A number with a decimal point.
     Decimal(f64),
     /// `"..."`
     Text(String),
@@ -24,20 +24,20 @@ pub enum Word {
     Setting(String, Option<String>),
     /// `...`
     Ellipsis,
-    /// `1.2.3.4`, or with colons.
+    /// `1.2.3.4`, or an address with colons.
     Address(String),
-    /// Anything else, one by one.
+    /// Any other character.
     Sign(char),
 }
 
-/// A word and where it begins.
+/// A token and its position.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Token {
-    /// Where.
+    /// Where the token begins.
     pub place: Place,
-    /// What.
+    /// The token.
     pub word: Word,
-    /// As written.
+    /// Source text.
     pub source: String,
 }
 
@@ -47,7 +47,7 @@ struct Lexer<'a> {
     place: Place,
 }
 
-/// The words of a text.
+/// Splits a text into tokens.
 pub fn words(text: &str) -> Result<Vec<Token>, SyntaxError> {
     let place = Place { line: 1, column: 1 };
     if text.len() > MOST_BYTES {
@@ -98,7 +98,7 @@ impl<'a> Lexer<'a> {
         taken
     }
 
-    /// As long as letters are of this kind, bytes.
+    /// Length of the run of characters of this kind, bytes.
     fn span(&self, from: usize, is_of: impl Fn(char) -> bool) -> usize {
         let rest = &self.rest()[from..];
         from + rest.find(|letter| !is_of(letter)).unwrap_or(rest.len())
@@ -121,7 +121,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// Bytes to one past this mark.
+    /// Bytes up to and including this mark.
     fn end_of(&self, from: usize, mark: &str, what: &'static str) -> Result<usize, SyntaxError> {
         let found = self.rest()[from..].find(mark);
         found
@@ -179,7 +179,7 @@ impl<'a> Lexer<'a> {
         Word::Setting(name, Some(value))
     }
 
-    /// A number, an address, or a name that begins with a digit.
+    /// Parses a number, an address, or a name that begins with a digit.
     fn number(&mut self) -> Result<Word, SyntaxError> {
         let digit = |letter: char| letter.is_ascii_digit();
         let sign = usize::from(self.rest().starts_with('-'));
@@ -217,12 +217,12 @@ impl<'a> Lexer<'a> {
         match text.parse() {
             Ok(value) => Ok(Word::Integer(value)),
             Err(_) if sign > 0 => Err(out_of_range(place, text, "64 bits")),
-            // More digits than a number has may be those of a cookie.
+            // More digits than an integer can have may be a cookie.
             Err(_) => Ok(Word::Name(text.to_owned())),
         }
     }
 
-    /// Bytes of an IPv4 address that begins here; 0 for none.
+    /// Length of an IPv4 address that begins here, bytes; 0 for none.
     fn address_bytes(&self) -> usize {
         let end = self.span(0, |letter| letter.is_ascii_digit() || letter == '.');
         let text = &self.rest()[..end];

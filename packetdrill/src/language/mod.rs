@@ -1,16 +1,16 @@
-//! The language, as packetdrill's users write it.
+//! The packetdrill script language.
 //!
 //! | part | file |
 //! | --- | --- |
 //! | words, numbers, quoted text, comments | `lexer` |
-//! | what a script says | `script` |
+//! | the elements of a script | `script` |
 //! | options, times, events | `events` |
 //! | packets | `packets` |
 //! | system calls and their arguments | `calls` |
 //! | `%{ assert ... }%` | `conditions` |
 //!
-//! Nothing here knows what TCP would do, and nothing is ever executed: shell lines stay text, and
-//! of Python only comparisons are read.
+//! These modules do not know TCP and execute nothing: shell lines are kept as text, and of Python
+//! only comparisons are parsed.
 
 mod calls;
 pub mod conditions;
@@ -24,70 +24,70 @@ pub use events::parse;
 
 use thiserror::Error;
 
-/// A place in a script, both from 1.
+/// A place in a script; line and column are counted from 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub struct Place {
-    /// Line.
+    /// Line number.
     pub line: u32,
-    /// Character in the line.
+    /// Column, in characters.
     pub column: u32,
 }
 
-/// What is wrong with a text that is no script.
+/// A syntax error.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum SyntaxErrorKind {
-    /// Something else stands where only this can.
+    /// An unexpected token.
     #[error("expected {expected}, found {found}")]
     Unexpected {
-        /// What can stand there.
+        /// The tokens allowed there.
         expected: &'static str,
-        /// What does, shortened.
+        /// The token found, shortened.
         found: String,
     },
-    /// A quote, comment or assertion has no end.
+    /// A quote, comment or assertion is not terminated.
     #[error("{0} has no end")]
     Unended(&'static str),
-    /// A number is too small or too large.
+    /// A number is out of range.
     #[error("{value} is out of range; {allowed}")]
     OutOfRange {
-        /// As written.
+        /// Source text of the number.
         value: String,
-        /// What is allowed.
+        /// The range allowed.
         allowed: &'static str,
     },
-    /// The numbers of a segment do not fit together.
+    /// The sequence numbers of a segment do not match its length.
     #[error("{start}:{end}({payload}) does not fit: {start} + {payload} is not {end}")]
     Inconsistent {
         /// First sequence number.
         start: u64,
         /// One past the last.
         end: u64,
-        /// Bytes.
+        /// Payload, bytes.
         payload: u64,
     },
-    /// A time with a range stands before something that happens at one time.
+    /// A time range precedes an event that happens at one time.
     #[error("a range of times and * are only for packets that are sent")]
     RangeOfTimes,
-    /// The second time of a range is before the first.
+    /// A time range ends before it begins.
     #[error("a range of times that ends before it begins")]
     BackwardRange,
-    /// More than is read.
+    /// A limit of the parser is exceeded.
     #[error("more than {most} {what}")]
     TooMuch {
-        /// Of what.
+        /// What is limited.
         what: &'static str,
-        /// How much there may be.
+        /// The limit.
         most: usize,
     },
 }
 
-/// A text that is no script.
+/// A syntax error and its position.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("{}:{}: {mistake}", place.line, place.column)]
 pub struct SyntaxError {
-    /// Where.
+    /// Position of the error.
     pub place: Place,
-    /// What.
+    /// The error.
     pub mistake: SyntaxErrorKind,
 }
 

@@ -9,13 +9,13 @@ use super::{SyntaxError, SyntaxErrorKind};
 
 const U32: u64 = u32::MAX as u64;
 const U16: u64 = u16::MAX as u64;
-/// What Google's runner of its suite defines (`run_all.py`): the cookie of packetdrill's remote
-/// address with the key of `defaults.sh`, and why a segment cannot be delivered.
+/// Constants that Google's runner of its suite defines (`run_all.py`): the cookie of packetdrill's
+/// remote address with the key of `defaults.sh`, and the reason why a segment cannot be delivered.
 const SUITE_COOKIE: &str = "3021b9d889017eeb";
 const SUITE_CODE: &str = "host_unreachable";
-/// Of an option.
+/// Maximum length of the cookie in an option.
 const MOST_COOKIE_BYTES: usize = 38;
-/// What else than a segment a packet line may begin with.
+/// First words of packet lines that are not TCP segments.
 const OTHER_PACKETS: [&str; 8] = ["icmp", "udp", "ipv4", "ipv6", "gre", "GREv0", "mpls", "psp"];
 
 pub(super) fn packet(cursor: &mut Cursor, direction: Direction) -> Result<Packet, SyntaxError> {
@@ -37,7 +37,7 @@ pub(super) fn packet(cursor: &mut Cursor, direction: Direction) -> Result<Packet
         packet.body = body;
         return Ok(packet);
     }
-    // A number before the flags is a port, or the ACE field of a flag word such as `5.`.
+    // A number before the flags is a port, or the ACE field of flags such as `5.`.
     if matches!(cursor.peek(), Some(Word::Integer(_)))
         && cursor.peek_second() == Some(&Word::Sign('>'))
     {
@@ -49,7 +49,8 @@ pub(super) fn packet(cursor: &mut Cursor, direction: Direction) -> Result<Packet
     Ok(packet)
 }
 
-/// What is no segment, and no message about one that is read, is left out to the end of its line.
+/// A packet that is neither a segment nor a supported ICMP message is skipped to the end of its
+/// line.
 fn other_packet(cursor: &mut Cursor) -> Result<Option<Body>, SyntaxError> {
     match cursor.peek() {
         Some(Word::Name(name)) if OTHER_PACKETS.contains(&name.as_str()) => {
@@ -67,13 +68,13 @@ fn other_packet(cursor: &mut Cursor) -> Result<Option<Body>, SyntaxError> {
 }
 
 /// `unreachable host_unreachable [1:1001(1000)]`, `unreachable frag_needed mtu 840`; None for other
-/// messages and codes.
+/// ICMP types and codes.
 fn icmp(cursor: &mut Cursor) -> Result<Option<Icmp>, SyntaxError> {
     if !cursor.takes_name("unreachable") {
         return Ok(None);
     }
     let code = match cursor.peek() {
-        // A code of its own: that of the network.
+        // No code is given: network unreachable.
         Some(Word::Sign('[')) => Unreachable::Network,
         Some(Word::Name(name)) => {
             let name = if name == "CODE" { SUITE_CODE } else { name };
@@ -103,7 +104,7 @@ fn icmp(cursor: &mut Cursor) -> Result<Option<Icmp>, SyntaxError> {
     Ok(Some(Icmp { code, seq }))
 }
 
-/// `SEQ:END(LENGTH)`: the first and the bytes.
+/// `SEQ:END(LENGTH)`: the first sequence number and the length.
 fn range(cursor: &mut Cursor) -> Result<(u64, u64), SyntaxError> {
     let at_range = cursor.place();
     let seq = cursor.number(U32, "a sequence number: 0 to 4294967295")?;
@@ -224,7 +225,7 @@ fn flags(cursor: &mut Cursor) -> Result<TcpFlags, SyntaxError> {
     }
 }
 
-/// AE, CWR and ECE as a number (draft-ietf-tcpm-accurate-ecn, section 3.1).
+/// AE, CWR and ECE flags of this ACE value (draft-ietf-tcpm-accurate-ecn, section 3.1).
 fn ace_flags(ace: u32) -> TcpFlags {
     [(4, TcpFlags::AE), (2, TcpFlags::CWR), (1, TcpFlags::ECE)]
         .iter()
@@ -285,7 +286,7 @@ fn option(cursor: &mut Cursor) -> Result<TcpOption, SyntaxError> {
             bytes: cookie(cursor)?,
         }),
         "md5" | "ECN" | "exp" => {
-            // Their values are hexadecimal, words, or nothing.
+            // Values of other options are hexadecimal, words, or absent.
             while !matches!(cursor.peek(), None | Some(Word::Sign(',' | '>'))) {
                 cursor.next();
             }
@@ -295,7 +296,8 @@ fn option(cursor: &mut Cursor) -> Result<TcpOption, SyntaxError> {
     })
 }
 
-/// Hexadecimal, two digits a byte; nothing, or the name that Google's suite gives its own cookie.
+/// A cookie in hexadecimal, two digits a byte; empty, or the name that Google's suite gives its
+/// cookie.
 fn cookie(cursor: &mut Cursor) -> Result<Vec<u8>, SyntaxError> {
     const EXPECTED: &str = "a cookie, two hexadecimal digits a byte, or a comma or >";
     let text = match cursor.peek() {

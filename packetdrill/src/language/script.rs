@@ -1,4 +1,4 @@
-//! What a script says.
+//! The elements of a script.
 
 use super::Place;
 use super::conditions::Statement;
@@ -6,87 +6,87 @@ use super::conditions::Statement;
 /// A script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Script {
-    /// Lines such as `--tolerance_usecs=10000`, which stand before everything.
+    /// Option lines such as `--tolerance_usecs=10000`, which precede everything else.
     pub settings: Vec<Setting>,
-    /// What happens, in this order.
+    /// The events, in this order.
     pub events: Vec<Event>,
 }
 
-/// A line of options.
+/// An option line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Setting {
-    /// Where.
+    /// Position of the line.
     pub place: Place,
-    /// Without the dashes.
+    /// Name without the dashes.
     pub name: String,
-    /// What follows the equals sign.
+    /// The text after the equals sign.
     pub value: Option<String>,
 }
 
-/// When something is to happen, microseconds.
+/// Time of an event, microseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum When {
     /// From the start of the script.
     At(u64),
-    /// After the event before.
+    /// After the previous event.
     After(u64),
     /// Between two times from the start of the script.
     AtBetween(u64, u64),
-    /// Between two times after the event before.
+    /// Between two times after the previous event.
     AfterBetween(u64, u64),
     /// At any time.
     Any,
 }
 
-/// Something happens.
+/// An event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Event {
-    /// Where it begins.
+    /// Position of the event.
     pub place: Place,
-    /// When.
+    /// Time of the event.
     pub when: When,
-    /// A system call that waits returns then: microseconds from where `when` counts.
+    /// When a blocking system call returns: microseconds from the same origin as `when`.
     pub returns_us: Option<u64>,
-    /// What.
+    /// The action.
     pub action: Action,
 }
 
-/// What happens.
+/// The action of an event.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Action {
-    /// A line for a shell; never run.
+    /// A shell line; never run.
     Shell(String),
     /// Assertions.
     Assert(Vec<Statement>),
-    /// Python that is more than assertions: not read further.
+    /// Python other than assertions; not parsed.
     Python,
     /// A packet.
     Packet(Packet),
-    /// The program calls the kernel.
+    /// A system call of the program.
     Call(Call),
 }
 
-/// Which way a packet goes.
+/// Direction of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// It arrives (`<`).
+    /// It arrives at the host under test (`<`).
     In,
-    /// It is to be sent (`>`).
+    /// The host under test is expected to send it (`>`).
     Out,
 }
 
 /// A packet.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Packet {
-    /// Which way.
+    /// Direction.
     pub direction: Direction,
-    /// Of the IP header.
+    /// ECN field of the IP header.
     pub ecn: Option<EcnMark>,
-    /// Something else is said of the IP header: `tos`, `ttl`, `flowlabel`.
+    /// Another field of the IP header that the script gives: `tos`, `ttl`, `flowlabel`.
     pub other_ip: Option<String>,
-    /// Ports, if the script tells several connections apart.
+    /// Ports, if the script distinguishes several connections.
     pub ports: Option<(u16, u16)>,
-    /// What it carries.
+    /// Its contents.
     pub body: Body,
 }
 
@@ -99,40 +99,40 @@ pub enum EcnMark {
     Ect0,
     /// ECT(1).
     Ect1,
-    /// Either.
+    /// ECT(0) or ECT(1).
     Ect01,
     /// CE.
     Ce,
 }
 
-/// What a packet carries.
+/// Contents of a packet.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Body {
-    /// A segment.
+    /// A TCP segment.
     Tcp(TcpPacket),
-    /// A message of a router or host on the way.
+    /// An ICMP message from a router or host on the path.
     Icmp(Icmp),
-    /// Something else, by its first word (`icmp`, `udp`, `gre` ...).
+    /// Any other packet, by its first word (`icmp`, `udp`, `gre` ...).
     Other(String),
 }
 
-/// A message that a segment could not be delivered (RFC 792).
+/// An ICMP message that a segment could not be delivered (RFC 792).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Icmp {
-    /// Why.
+    /// The code.
     pub code: Unreachable,
-    /// Sequence number of the segment that it quotes, if it is told.
+    /// Sequence number of the segment quoted, if given.
     pub seq: Option<u64>,
 }
 
 /// Codes of "destination unreachable" (RFC 792; RFC 1191 section 4 for the MTU).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unreachable {
-    /// Code 0.
+    /// Code 0, network unreachable.
     Network,
-    /// Code 1.
+    /// Code 1, host unreachable.
     Host,
-    /// Code 4, with the MTU of the next hop, bytes.
+    /// Code 4, fragmentation needed, with the MTU of the next hop, bytes.
     FragmentationNeeded(u16),
 }
 
@@ -141,25 +141,25 @@ pub enum Unreachable {
 pub struct TcpFlags(pub u16);
 
 impl TcpFlags {
-    /// No more data.
+    /// FIN: no more data.
     pub const FIN: TcpFlags = TcpFlags(1);
-    /// Opens.
+    /// SYN: synchronises sequence numbers.
     pub const SYN: TcpFlags = TcpFlags(2);
-    /// Resets.
+    /// RST: resets the connection.
     pub const RST: TcpFlags = TcpFlags(4);
-    /// Pushes.
+    /// PSH: push function.
     pub const PSH: TcpFlags = TcpFlags(8);
-    /// Acknowledges.
+    /// ACK: the acknowledgement number is valid.
     pub const ACK: TcpFlags = TcpFlags(16);
-    /// Urgent data.
+    /// URG: the urgent pointer is valid.
     pub const URG: TcpFlags = TcpFlags(32);
-    /// Congestion echoed.
+    /// ECE: ECN-Echo.
     pub const ECE: TcpFlags = TcpFlags(64);
-    /// Window reduced.
+    /// CWR: congestion window reduced.
     pub const CWR: TcpFlags = TcpFlags(128);
-    /// Accurate ECN's third bit.
+    /// AE: the third bit of Accurate ECN.
     pub const AE: TcpFlags = TcpFlags(256);
-    /// All with their letters, as tcpdump writes them.
+    /// All flags with their letters, as tcpdump prints them.
     pub const LETTERS: [(TcpFlags, char); 9] = [
         (TcpFlags::FIN, 'F'),
         (TcpFlags::SYN, 'S'),
@@ -172,59 +172,59 @@ impl TcpFlags {
         (TcpFlags::AE, 'A'),
     ];
 
-    /// Whether all of these are set.
+    /// Whether all of these flags are set.
     pub fn has(self, flags: TcpFlags) -> bool {
         self.0 & flags.0 == flags.0
     }
 
-    /// Both.
+    /// The union of both.
     pub fn with(self, flags: TcpFlags) -> TcpFlags {
         TcpFlags(self.0 | flags.0)
     }
 
-    /// Without these.
+    /// These flags removed.
     pub fn without(self, flags: TcpFlags) -> TcpFlags {
         TcpFlags(self.0 & !flags.0)
     }
 }
 
-/// A segment.
+/// A TCP segment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TcpPacket {
     /// Control bits.
     pub flags: TcpFlags,
-    /// From the first SYN, 0.
+    /// Relative to the first SYN, which has 0.
     pub seq: u64,
-    /// Bytes it carries.
+    /// Payload, bytes.
     pub payload_bytes: u64,
     /// Acknowledgement number.
     pub ack: Option<u64>,
-    /// As on the wire, not scaled.
+    /// Window as on the wire, not scaled.
     pub window: Option<u64>,
     /// Urgent pointer.
     pub urgent: Option<u64>,
-    /// None for `<...>`: whichever.
+    /// Options; None for `<...>`: any.
     pub options: Option<Vec<TcpOption>>,
 }
 
 impl TcpPacket {
-    /// One past its last sequence number: SYN and FIN count.
+    /// One past its last sequence number; SYN and FIN count.
     pub fn end(&self) -> u64 {
         let takes = |flag| u64::from(self.flags.has(flag));
         self.seq + self.payload_bytes + takes(TcpFlags::SYN) + takes(TcpFlags::FIN)
     }
 }
 
-/// An option of a segment.
+/// A TCP option.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TcpOption {
-    /// Padding.
+    /// No operation (padding).
     Nop,
-    /// The end.
+    /// End of the option list.
     End,
-    /// Largest segment.
+    /// Maximum segment size.
     Mss(u16),
-    /// Shift of windows.
+    /// Window scale shift.
     WindowScale(u8),
     /// SACK permitted.
     SackPermitted,
@@ -239,11 +239,11 @@ pub enum TcpOption {
     },
     /// TCP Fast Open.
     FastOpen(Cookie),
-    /// Another one, by its word (`md5` ...).
+    /// Any other option, by its word (`md5` ...).
     Other(String),
 }
 
-/// A Fast Open option (RFC 7413 section 4.1.1): without bytes it asks for a cookie.
+/// A Fast Open option (RFC 7413 section 4.1.1); an empty cookie is a cookie request.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Cookie {
     /// `FOEXP`: kind 254 with the magic number 0xF989 (RFC 6994), not kind 34.
@@ -257,9 +257,9 @@ pub struct Cookie {
 pub struct Call {
     /// Its name.
     pub name: String,
-    /// What it is called with.
+    /// Its arguments.
     pub arguments: Vec<Expression>,
-    /// What it returns; None for `?`.
+    /// Its return value; None for `?`.
     pub returns: Option<Expression>,
     /// Name of the error, if it fails.
     pub error: Option<String>,
@@ -274,11 +274,11 @@ pub enum Expression {
     Number(i64),
     /// A number with a point.
     Decimal(f64),
-    /// A name, of a constant.
+    /// The name of a constant.
     Name(String),
-    /// A text in quotes.
+    /// A quoted text.
     Text(String),
-    /// Several, joined by `|`.
+    /// Several values joined by `|`.
     Either(Vec<Expression>),
     /// `[a, b]`
     List(Vec<Expression>),

@@ -1,6 +1,6 @@
-//! Names that assertions may have.
+//! Names that assertions may use.
 
-/// Constants of the kernel's headers.
+/// Constants of the kernel headers.
 pub const CONSTANTS: [(&str, f64); 27] = [
     ("TCP_CA_Open", 0.0),
     ("TCP_CA_Disorder", 1.0),
@@ -31,7 +31,7 @@ pub const CONSTANTS: [(&str, f64); 27] = [
     ("False", 0.0),
 ];
 
-/// Fields of `tcp_info` that a connection of the engine has.
+/// `tcp_info` fields that a connection of the engine provides.
 pub const FIELDS: [&str; 22] = [
     "tcpi_state",
     "tcpi_ca_state",
@@ -63,7 +63,7 @@ pub fn constant(name: &str) -> Option<f64> {
     found.map(|(_, value)| *value)
 }
 
-/// Whether an assertion with this name can be judged.
+/// Whether an assertion that uses this name can be evaluated.
 pub fn is_known(name: &str) -> bool {
     FIELDS.contains(&name) || constant(name).is_some()
 }

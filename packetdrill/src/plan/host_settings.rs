@@ -1,4 +1,4 @@
-//! What can be set.
+//! Settings of the host that a script can change.
 
 use crate::fast_open::{Flags, Key};
 use crate::language::script::TcpFlags;
@@ -11,14 +11,14 @@ use dumbbell_tcp::cca::Algorithm;
 const DEFAULTS_SEND_MEMORY_BYTES: u64 = 256 << 10;
 /// Largest receive buffer of `common/defaults.sh`, bytes of memory.
 const DEFAULTS_RECEIVE_MEMORY_BYTES: u64 = 15 << 20;
-/// Largest receive buffer of a Linux with enough memory, bytes.
+/// Largest receive buffer of a Linux host with sufficient memory, bytes.
 const RECEIVE_MEMORY_BYTES: u64 = 6 << 20;
-/// Initial send buffer of Linux, bytes of memory.
+/// Default initial send buffer of Linux, bytes of memory.
 const SEND_MEMORY_BYTES: u64 = 16 << 10;
 
-/// How often a SYN is sent again before a connection is given up (`tcp_syn_retries`).
+/// Number of SYN retransmissions before the connection attempt fails (`tcp_syn_retries`).
 const SYN_RETRIES: u32 = 6;
-/// So says `common/defaults.sh`.
+/// The same as set by `common/defaults.sh`.
 const DEFAULTS_SYN_RETRIES: u32 = 5;
 
 /// When ECN is used (`tcp_ecn`).
@@ -26,16 +26,16 @@ const DEFAULTS_SYN_RETRIES: u32 = 5;
 pub enum Ecn {
     /// Never.
     Off,
-    /// Offered and accepted.
+    /// Requested by its own SYNs, and accepted from peers.
     On,
-    /// Accepted.
+    /// Accepted from peers only.
     Passive,
-    /// Accurate ECN (RFC 9768) is offered and accepted, RFC 3168's accepted.
+    /// Accurate ECN (RFC 9768) is requested and accepted; RFC 3168's ECN is accepted.
     Accurate,
 }
 
 impl Ecn {
-    /// What a SYN asks for.
+    /// The feedback that its SYN requests.
     pub fn offered(self) -> Feedback {
         match self {
             Ecn::Off | Ecn::Passive => Feedback::OFF,
@@ -44,7 +44,7 @@ impl Ecn {
         }
     }
 
-    /// What is agreed on with an end whose SYN has these flags.
+    /// The feedback negotiated with a peer whose SYN has these flags.
     pub fn answered(self, syn: TcpFlags) -> Feedback {
         let offers_classic = syn.has(TcpFlags::ECE.with(TcpFlags::CWR));
         match self {
@@ -55,7 +55,7 @@ impl Ecn {
     }
 }
 
-/// What is agreed on when an end that has offered this hears a SYN-ACK with these flags.
+/// The feedback negotiated after offering `offered` and receiving a SYN-ACK with these flags.
 pub fn agreed_by_answer(offered: Feedback, syn_ack: TcpFlags) -> Feedback {
     match offered {
         Feedback::Switch(offers) => {
@@ -77,7 +77,7 @@ fn agreed(mode: Mode) -> Feedback {
 /// Settings of the host.
 #[derive(Debug, Clone)]
 pub struct HostSettings {
-    /// What the engine calls them.
+    /// Settings in the engine's form.
     pub tcp: Tcp,
     /// `tcp_ecn`.
     pub ecn: Ecn,
@@ -85,11 +85,11 @@ pub struct HostSettings {
     pub restarts_after_idle: bool,
     /// `tcp_early_retrans`.
     pub probes: bool,
-    /// Shift of the own windows, if they are scaled.
+    /// Window scale shift of its own windows, if window scaling is on.
     pub window_scale: Option<u8>,
     /// Initial send buffer, bytes of memory (`tcp_wmem`).
     pub send_memory_bytes: u64,
-    /// Whether the application reads what comes by itself.
+    /// Whether the application reads data as they arrive, without calls in the script.
     pub application_reads: bool,
     /// `tcp_fastopen`
     pub fast_open: Flags,
@@ -99,14 +99,14 @@ pub struct HostSettings {
     pub syn_retries: u32,
     /// `tcp_notsent_lowat`, bytes.
     pub most_unsent_bytes: u32,
-    /// `tcp_min_tso_segs`; None for Linux's.
+    /// `tcp_min_tso_segs`; None for Linux's default.
     pub least_burst_pkts: Option<u32>,
 }
 
-/// One setting.
+/// A change of one setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HostSetting {
-    /// All that `common/defaults.sh` sets.
+    /// All settings of `common/defaults.sh`.
     Defaults,
     /// `tcp_sack`
     Sack(bool),
@@ -124,9 +124,9 @@ pub enum HostSetting {
     RestartsAfterIdle(bool),
     /// `tcp_window_scaling`
     WindowScaling(bool),
-    /// `tcp_rmem`, the largest.
+    /// `tcp_rmem`, the maximum.
     ReceiveMemory(u64),
-    /// `tcp_wmem`, the initial one.
+    /// `tcp_wmem`, the initial value.
     SendMemory(u64),
     /// `initcwnd` of the route, packets.
     InitialWindow(u32),
@@ -134,17 +134,17 @@ pub enum HostSetting {
     GsoMaxSegs(u32),
     /// The profile `rfc`.
     ProfileRfc,
-    /// Data stay in the queue of the host from here on.
+    /// From now on the host holds data in its transmit queue.
     HostQueueKeeps,
-    /// The first packets, this number of them, are gone from there.
+    /// The first packets of the host's transmit queue, this number of them, are dropped.
     HostQueueLoses(u64),
-    /// The application reads by itself, or not.
+    /// Whether the application reads without calls in the script.
     ApplicationReads(bool),
     /// `tcp_fastopen`
     FastOpen(Flags),
     /// `tcp_fastopen_key`
     FastOpenKey(Key),
-    /// What is known of other hosts is forgotten (`ip tcp_metrics flush`).
+    /// Cached state of other hosts is flushed (`ip tcp_metrics flush`).
     ForgetMetrics,
     /// `tcp_syn_retries`
     SynRetries(u32),
@@ -152,9 +152,10 @@ pub enum HostSetting {
     MostUnsent(u32),
     /// `tcp_min_tso_segs`
     LeastBurst(u32),
-    /// Counters begin again (`nstat`).
+    /// Counters are reset (`nstat`).
     RestartCounters,
-    /// A message about a segment outside the window has come since (`nstat | grep ...`).
+    /// An ICMP message about a segment outside the window must have been counted since the reset
+    /// (`nstat | grep ...`).
     ExpectIcmpOutOfWindow,
 }
 
@@ -163,7 +164,7 @@ fn scale_of(memory_bytes: u64) -> u8 {
 }
 
 impl HostSettings {
-    /// Those of a fresh host.
+    /// The settings of a freshly booted host.
     pub fn of(profile: Profile) -> HostSettings {
         HostSettings {
             tcp: match profile {
@@ -180,7 +181,7 @@ impl HostSettings {
             send_memory_bytes: SEND_MEMORY_BYTES,
             application_reads: false,
             fast_open: Flags::FRESH,
-            // A fresh host draws one at random; this stands for it.
+            // A fresh host draws a random key; this constant stands for it.
             fast_open_key: Key([0; 16]),
             syn_retries: SYN_RETRIES,
             most_unsent_bytes: u32::MAX,
@@ -188,20 +189,20 @@ impl HostSettings {
         }
     }
 
-    /// `segments` segments of one sk_buff at most.
+    /// The same settings with sk_buffs of up to `segments` segments.
     pub fn with_gso_max_segs(mut self, segments: u32) -> HostSettings {
         self.tcp.gso_max_segs = segments;
         self
     }
 
-    /// The congestion controller of connections to come.
+    /// Sets the congestion controller of subsequent connections.
     pub fn set_controller(&mut self, algorithm: Algorithm) {
         let name = algorithm.name().expect("scripts name controllers");
         name.clone_into(&mut self.tcp.congestion_control);
     }
 
-    /// Changes one. What concerns the host's queue, its counters and what it knows of others changes
-    /// nothing here.
+    /// Applies one change. Changes of the host's queue, its counters and its cache of other hosts
+    /// have no effect here.
     pub fn set(&mut self, setting: &HostSetting) {
         match setting {
             HostSetting::Defaults => self.set_defaults(),
@@ -246,7 +247,7 @@ impl HostSettings {
         }
     }
 
-    /// As Google's `gtests/net/common/defaults.sh` and the kernel's copy of it say.
+    /// Sets the values of Google's `gtests/net/common/defaults.sh` and of the kernel's copy of it.
     fn set_defaults(&mut self) {
         self.tcp.sack = true;
         self.tcp.rack = true;

@@ -1,31 +1,31 @@
-//! `msghdr` and control messages (recvmsg(2), cmsg(3)) as a script has them.
+//! `msghdr` and control messages (recvmsg(2), cmsg(3)) in a script's notation.
 
 use super::stamping::{self, Stamp};
 use crate::language::script::{self, Expression};
 
-/// What one call reads or writes at most.
+/// Maximum number of bytes that one call reads or writes.
 pub(super) const MOST_BYTES: u64 = u32::MAX as u64;
 
 /// Buffers of a `msghdr`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Buffers {
-    /// Bytes of all.
+    /// Total size, bytes.
     pub bytes: u64,
-    /// How many there are, besides empty ones.
+    /// Number of non-empty buffers.
     pub count: usize,
 }
 
-/// What a message of the queue of errors tells (recvmsg(2), `MSG_ERRQUEUE`).
+/// A message of the error queue (recvmsg(2), `MSG_ERRQUEUE`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ErrorMessage {
-    /// Writes without a copy whose buffers are free.
+    /// Completed zero-copy writes: their buffers are free.
     Completed(ZeroCopyRange),
-    /// A time stamp of what was sent.
+    /// A transmit timestamp.
     Stamp(Stamp),
 }
 
 impl ErrorMessage {
-    /// For messages to people.
+    /// Text for error messages.
     pub fn shown(self) -> String {
         match self {
             ErrorMessage::Completed(one) => format!("{} to {}", one.first, one.last),
@@ -37,19 +37,20 @@ impl ErrorMessage {
 /// A control message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
-    /// `TCP_CM_INQ`: bytes that can be read then.
+    /// `TCP_CM_INQ`: bytes available to read after this call.
     Readable(u64),
-    /// `SO_EE_ORIGIN_ZEROCOPY`: these writes, counted from 0, need their buffers no longer. Or
+    /// `SO_EE_ORIGIN_ZEROCOPY`: the buffers of these writes, counted from 0, are free. Or
     /// `SO_EE_ORIGIN_TIMESTAMPING`.
     Error(ErrorMessage),
 }
 
-/// Writes whose buffers are free, both included (`ee_info`, `ee_data`; Documentation/networking/msg_zerocopy.rst).
+/// Range of writes whose buffers are free, inclusive (`ee_info`, `ee_data`;
+/// Documentation/networking/msg_zerocopy.rst).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ZeroCopyRange {
-    /// The first.
+    /// First write.
     pub first: u32,
-    /// The last.
+    /// Last write.
     pub last: u32,
 }
 
@@ -96,7 +97,8 @@ pub(super) fn buffers(call: &script::Call) -> Result<Buffers, String> {
     Ok(found)
 }
 
-/// `msg_control=[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=9}]`: none, or one, or a time stamp's two.
+/// `msg_control=[{cmsg_level=SOL_TCP, cmsg_type=TCP_CM_INQ, cmsg_data=9}]`: no message, one, or the
+/// two of a timestamp.
 pub(super) fn control(call: &script::Call) -> Result<Option<Control>, String> {
     let other = || "control messages".to_owned();
     let Some(value) = value_of(fields(call)?, "msg_control") else {
@@ -130,14 +132,14 @@ pub(super) fn control(call: &script::Call) -> Result<Option<Control>, String> {
     Ok(Some(Control::Error(ErrorMessage::Completed(completed))))
 }
 
-/// Whether a field of a structure is one of these names.
+/// Whether this field of a structure has one of these names as its value.
 fn has_name(parts: &[Expression], field: &str, names: &[&str]) -> bool {
     matches!(value_of(parts, field), Some(Expression::Name(name)) if names.contains(&name.as_str()))
 }
 
 /// The fields of the `sock_extended_err` of a control message.
 fn extended_error(message: &[Expression]) -> Option<&[Expression]> {
-    // CMSG_LEVEL_IP and CMSG_TYPE_RECVERR are what Google's runner defines.
+    // Google's runner defines CMSG_LEVEL_IP and CMSG_TYPE_RECVERR.
     let is_error = has_name(message, "cmsg_level", &["SOL_IP", "CMSG_LEVEL_IP"])
         && has_name(message, "cmsg_type", &["IP_RECVERR", "CMSG_TYPE_RECVERR"]);
     match value_of(message, "cmsg_data") {
@@ -146,7 +148,7 @@ fn extended_error(message: &[Expression]) -> Option<&[Expression]> {
     }
 }
 
-/// A time stamp: the message with its time, and the one that says of what it is.
+/// A timestamp: the message with its time, and the message that identifies what it stamps.
 fn stamp(time: &[Expression], what: &[Expression]) -> Option<Stamp> {
     let is_time = has_name(time, "cmsg_level", &["SOL_SOCKET"])
         && has_name(time, "cmsg_type", &["SCM_TIMESTAMPING", "SO_TIMESTAMPING"]);
@@ -155,7 +157,7 @@ fn stamp(time: &[Expression], what: &[Expression]) -> Option<Stamp> {
     Some(Stamp { moment, byte, at })
 }
 
-/// A `sock_extended_err` of a write whose buffers were copied after all, as packetdrill's device has it.
+/// The `sock_extended_err` of a zero-copy write whose data were copied, as on packetdrill's device.
 fn completed(data: &[Expression]) -> Option<ZeroCopyRange> {
     let name = |field: &str| match value_of(data, field) {
         Some(Expression::Name(name)) => Some(name.as_str()),
@@ -175,7 +177,7 @@ fn completed(data: &[Expression]) -> Option<ZeroCopyRange> {
     })
 }
 
-/// The value of a field of a structure.
+/// Value of a field of a structure.
 pub(super) fn value_of<'a>(parts: &'a [Expression], wanted: &str) -> Option<&'a Expression> {
     parts.iter().find_map(|part| match part {
         Expression::Field(name, value) => match name.as_ref() {

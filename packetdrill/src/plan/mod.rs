@@ -1,4 +1,4 @@
-//! What a script needs: its settings, calls and packets as types, and the names of what the engine
+//! Planning: converts a script's settings, calls and packets to types, and names what the engine
 //! does not model.
 
 pub mod fields;
@@ -25,64 +25,65 @@ use operations::{Call, Operation, SocketOption};
 use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 
-/// How far a time may be off, unless the script says (packetdrill's default), microseconds.
+/// Default tolerance of times (packetdrill's), unless the script sets one, microseconds.
 const TOLERANCE_US: u64 = 4_000;
 
-/// A minute.
+/// Largest tolerance that a script may set: a minute.
 const LARGEST_TOLERANCE_US: u64 = 60_000_000;
 
-/// A script that can be run.
+/// A script that is ready to run.
 #[derive(Debug, Clone)]
 pub struct Plan {
-    /// Before the first step.
+    /// Host settings before the first step.
     pub host: HostSettings,
-    /// How far a time may be off, microseconds.
+    /// Tolerance of times, microseconds.
     pub tolerance_us: u64,
-    /// Or so much of the time since the event before, percent, if that is more (for packets).
+    /// Tolerance of packets as a percentage of the time since the previous event, if that is
+    /// larger.
     pub tolerance_percent: f64,
-    /// Whether a large segment of the script is one segment, not several together.
+    /// Whether a large segment of the script must be one packet, rather than several merged ones.
     pub is_strict: bool,
-    /// Whether a packet that nobody expects makes it fail at once.
+    /// Whether an unexpected packet makes the script fail at once.
     pub is_exact: bool,
-    /// Of its connections.
+    /// Addresses of its connections.
     pub addresses: Addresses,
-    /// What timestamps count, if they are to be compared: microseconds a tick.
+    /// Tick of the timestamp clock, microseconds, if timestamp values are compared.
     pub timestamp_tick_us: Option<u64>,
-    /// What happens.
+    /// The steps.
     pub steps: Vec<Step>,
 }
 
-/// Something happens.
+/// One event of the script.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// Where the script says so.
+    /// Position in the script.
     pub place: Place,
-    /// When.
+    /// Time of the step.
     pub when: When,
-    /// A system call that waits returns then: microseconds from where `when` counts.
+    /// When a blocking system call returns: microseconds from the same origin as `when`.
     pub returns_us: Option<u64>,
-    /// What.
+    /// The action.
     pub act: StepAction,
 }
 
-/// What happens.
+/// The action of a step.
 #[derive(Debug, Clone)]
 pub enum StepAction {
-    /// Settings change.
+    /// Settings are changed.
     Set(Vec<HostSetting>),
     /// A segment arrives.
     Inject(TcpPacket, EcnMark),
-    /// A message about a segment arrives.
+    /// An ICMP message about a segment arrives.
     InjectIcmp(Icmp),
-    /// A segment is to be sent. Without a mark, any will do.
+    /// A segment is to be sent. None: any ECN mark matches.
     Expect(TcpPacket, Option<EcnMark>),
-    /// All must hold, one after the other.
+    /// Assertions, evaluated in order; all must hold.
     Assert(Vec<Statement>),
-    /// The program calls the kernel.
+    /// The program makes a system call.
     Call(Call),
 }
 
-/// What a script needs, or the first thing that is missing, with the number of others.
+/// Plans a script. The error is the first unsupported feature with the number of further ones.
 pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
     let mut plan = Plan {
         host: HostSettings::of(options.profile).with_gso_max_segs(options.gso_max_segs),
@@ -122,14 +123,14 @@ pub fn plan(script: &Script, options: &Options) -> Result<Plan, Missing> {
 }
 
 impl Plan {
-    /// How far something may be off that is to happen so long after the event before.
+    /// Tolerance of an event due `since_last` after the previous event.
     pub fn tolerance(&self, since_last: Time) -> Time {
         let part_us = since_last.as_ns() as f64 / 1000.0 * self.tolerance_percent / 100.0;
         span(self.tolerance_us.max(part_us as u64))
     }
 
-    /// What is told of time stamps and of writes without a copy comes in the order in which it happened, which is not
-    /// simulated.
+    /// Scripts that use both timestamps and zero-copy writes. The error queue reports them in the
+    /// order in which they occurred, which is not simulated.
     fn mixed_errors(&self) -> Option<Missing> {
         let place_of = |wanted: fn(&SocketOption) -> bool| {
             self.steps.iter().find_map(|step| match &step.act {
@@ -148,8 +149,9 @@ impl Plan {
         ))
     }
 
-    /// `TCP_USER_TIMEOUT` of a socket that has not accepted a connection or begun one: a listener's is of all that it
-    /// accepts, and one set before a connection is of its SYN, too. As is `SO_TIMESTAMPING`.
+    /// `TCP_USER_TIMEOUT` or `SO_TIMESTAMPING` on a socket that has neither accepted a connection
+    /// nor begun one. On a listener the option applies to all connections that it accepts. Before a
+    /// connection it applies to the SYN, too.
     fn set_while_opening(&self) -> Option<Missing> {
         let mut open = BTreeSet::new();
         self.steps.iter().find_map(|step| {
@@ -174,7 +176,7 @@ impl Plan {
         })
     }
 
-    /// Whether the engine can do as this option says.
+    /// Applies an option line; false if the engine does not support it.
     fn apply(&mut self, setting: &Setting) -> bool {
         let number = setting.value.as_ref().and_then(|value| value.parse().ok());
         match (setting.name.as_str(), number) {
@@ -188,14 +190,14 @@ impl Plan {
             }
             ("strict_segments", _) => self.is_strict = true,
             ("mss", Some(_)) => {
-                // A large packet arrives here as it would after being put together again.
+                // A large arriving packet is handled as it would be after reassembly.
             }
             ("ip_version", _) => return setting.value.as_deref() == Some("ipv4"),
             ("local_ip", _) => return setting.put_address(&mut self.addresses.local),
             ("remote_ip", _) => return setting.put_address(&mut self.addresses.remote),
-            // Timestamps are as far apart here whatever they are.
+            // Timestamps have the same spacing here with or without this option.
             ("tcp_ts_ecr_scaled", _) => {}
-            // Networks, ports and names are nobody's concern.
+            // Gateways, ports and names have no effect here.
             (
                 "gateway_ip" | "netmask_ip" | "bind_port" | "connect_port" | "speed" | "verbose"
                 | "v" | "non_fatal" | "init_scripts",
@@ -208,7 +210,7 @@ impl Plan {
 }
 
 impl Setting {
-    /// Whether its value is an address of IPv4, which goes there.
+    /// Stores the option's value in `address` if it is an IPv4 address; returns whether it is.
     fn put_address(&self, address: &mut Ipv4Addr) -> bool {
         let parsed = self.value.as_deref().and_then(|value| value.parse().ok());
         *address = parsed.unwrap_or(*address);
@@ -216,7 +218,7 @@ impl Setting {
     }
 }
 
-/// The error names what is missing.
+/// Converts the action of an event. The error names the unsupported feature.
 fn act(event: &Event, own_names: &mut BTreeSet<String>) -> Result<StepAction, String> {
     match &event.action {
         Action::Shell(line) => shell::settings(line).map(StepAction::Set),

@@ -1,4 +1,4 @@
-//! System calls that the application of a script can make here.
+//! System calls that a script's application can make.
 
 use super::messages::{self, Control, ErrorMessage, MOST_BYTES};
 use super::polling::{self, Events, PollEntry, Timeout};
@@ -8,25 +8,25 @@ use crate::language::script::{self, Expression};
 use dumbbell_tcp::cca::Algorithm;
 use dumbbell_tcp::sender::FollowedBy;
 
-/// A call, and what it must return.
+/// A system call and its expected result.
 #[derive(Debug, Clone)]
 pub struct Call {
-    /// What is done.
+    /// The operation.
     pub operation: Operation,
-    /// What it returns; None if the script does not care.
+    /// Expected return value; None if the script accepts any.
     pub returns: Option<i64>,
-    /// Name of its error.
+    /// Name of the expected error.
     pub error: Option<String>,
-    /// As the script has it, for messages.
+    /// Name in the script, for error messages.
     pub name: String,
 }
 
-/// What an application does.
+/// An operation of an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
     /// `socket`
     Socket,
-    /// `bind`: to one address or another.
+    /// `bind`: to any address.
     Bind(i64),
     /// `listen`
     Listen(i64),
@@ -34,9 +34,9 @@ pub enum Operation {
     Accept(i64),
     /// `connect`
     Connect(i64),
-    /// `read`, `recv` ...: of this socket, this number of bytes.
+    /// `read`, `recv` ...: on this socket, this number of bytes.
     Read(i64, u64, Reading),
-    /// `recvmsg(MSG_ERRQUEUE)`: what it must tell.
+    /// `recvmsg(MSG_ERRQUEUE)`: the expected message.
     ReadErrors(i64, Option<ErrorMessage>),
     /// `write`, `send` ...
     Write(i64, u64, Sending),
@@ -44,61 +44,61 @@ pub enum Operation {
     Poll(Vec<PollEntry>, Timeout),
     /// `epoll_create`
     EpollCreate,
-    /// `epoll_ctl`: of this instance, this socket.
+    /// `epoll_ctl`: on this instance, for this socket.
     EpollControl(i64, i64, polling::Control),
-    /// `epoll_wait`: on this instance; what must be told first.
+    /// `epoll_wait`: on this instance; the expected first event.
     EpollWait(i64, Events, Timeout),
     /// `close`
     Close(i64),
     /// `shutdown`
     Shutdown {
-        /// Of this socket.
+        /// The socket.
         fd: i64,
-        /// It reads no more.
+        /// `SHUT_RD`: the receiving direction.
         reads: bool,
-        /// It writes no more.
+        /// `SHUT_WR`: the sending direction.
         writes: bool,
     },
-    /// `fcntl`: whether calls do not wait, if that is set.
+    /// `fcntl`: the new state of non-blocking mode, if the call sets it.
     Fcntl(i64, Option<bool>),
     /// `setsockopt`
     Set(i64, SocketOption),
-    /// `getsockopt`: what it must find.
+    /// `getsockopt`: the expected value.
     Get(i64, SocketOption),
-    /// `ioctl(SIOCINQ)`: bytes that can be read.
+    /// `ioctl(SIOCINQ)`: expected number of bytes available to read.
     Readable(i64, u64),
-    /// `ioctl(SIOCOUTQ)`: bytes not acknowledged.
+    /// `ioctl(SIOCOUTQ)`: expected number of unacknowledged bytes.
     Unacknowledged(i64, u64),
 }
 
-/// How something is read (recv(2)).
+/// Parameters of a read (recv(2)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Reading {
-    /// There is no buffer at the address (`NULL`).
+    /// The buffer's address is `NULL`.
     pub lacks_buffer: bool,
-    /// What a control message must tell: bytes that can be read then (`TCP_CM_INQ`).
+    /// Expected control message: bytes available to read after the call (`TCP_CM_INQ`).
     pub readable_bytes: Option<u64>,
 }
 
-/// How something is written (send(2)).
+/// Parameters of a write (send(2)).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Sending {
-    /// `MSG_FASTOPEN`: the socket is connected first, if it is not.
+    /// `MSG_FASTOPEN`: connects the socket first, if it is not connected.
     pub opens: bool,
     /// `MSG_DONTWAIT`
     pub does_not_wait: bool,
-    /// The address is of `AF_UNSPEC`: nobody's.
+    /// The destination's family is `AF_UNSPEC`: no destination.
     pub is_to_nobody: bool,
     /// `MSG_ZEROCOPY`
     pub is_zero_copy: bool,
-    /// What follows it (`MSG_MORE`, `MSG_EOR`).
+    /// What the application announces to follow the data (`MSG_MORE`, `MSG_EOR`).
     pub followed_by: FollowedBy,
-    /// There is no buffer at the address (`NULL`).
+    /// The buffer's address is `NULL`.
     pub lacks_buffer: bool,
 }
 
 impl Sending {
-    /// Says what follows, too; the error names what is not simulated.
+    /// Sets what follows the data; the error names an unsupported combination.
     fn say(&mut self, said: FollowedBy) -> Result<(), String> {
         match self.followed_by {
             FollowedBy::Anything => self.followed_by = said,
@@ -108,7 +108,7 @@ impl Sending {
         Ok(())
     }
 
-    /// Sets the flag with this name; the error names one that is not simulated.
+    /// Sets the flag with this name; the error names a flag that is not simulated.
     fn set(&mut self, name: &str) -> Result<(), String> {
         match name {
             "MSG_FASTOPEN" => self.opens = true,
@@ -123,7 +123,7 @@ impl Sending {
     }
 }
 
-/// Numbers of flags (`linux/socket.h`), for scripts that have no names for them.
+/// Numeric values of flags (`linux/socket.h`), for scripts that give numbers.
 const SENDING_FLAGS: [(i64, &str); 7] = [
     (0x40, "MSG_DONTWAIT"),
     (0x80, "MSG_EOR"),
@@ -134,14 +134,14 @@ const SENDING_FLAGS: [(i64, &str); 7] = [
     (0x2000_0000, "MSG_FASTOPEN"),
 ];
 
-/// An option of a socket, with its value.
+/// A socket option and its value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocketOption {
-    /// Changes nothing here (`SO_REUSEADDR` ...).
+    /// No effect here (`SO_REUSEADDR` ...).
     Neutral,
     /// `SO_SNDBUF`, bytes.
     SendBuffer(u64),
-    /// `TCP_NOTSENT_LOWAT`, bytes; 0 for what the host says.
+    /// `TCP_NOTSENT_LOWAT`, bytes; 0 for the host's setting.
     MostUnsent(u32),
     /// `SO_ERROR`
     Error(i64),
@@ -153,11 +153,11 @@ pub enum SocketOption {
     LargestSegment(u32),
     /// `TCP_CONGESTION`
     CongestionControl(Algorithm),
-    /// `TCP_FASTOPEN`: connections that may wait for the end of their handshake.
+    /// `TCP_FASTOPEN`: maximum number of connections whose handshake is not complete.
     FastOpenQueue(u64),
     /// `TCP_FASTOPEN_CONNECT`
     FastOpenConnect(bool),
-    /// `TCP_FASTOPEN_KEY`; None of another length.
+    /// `TCP_FASTOPEN_KEY`; None if the length is wrong.
     FastOpenKey(Option<Key>),
     /// `TCP_SYNCNT`
     SynRetries(u32),
@@ -171,10 +171,10 @@ pub enum SocketOption {
     UserTimeout(u32),
 }
 
-/// Buffers of a write without a copy that one packet has (`MAX_SKB_FRAGS`).
+/// Maximum number of buffers of a zero-copy write in one packet (`MAX_SKB_FRAGS`).
 const MOST_FRAGMENTS: usize = 17;
 
-/// The error names what is not modelled.
+/// Converts a system call. The error names what is not modelled.
 pub(super) fn call(call: &script::Call, waits: bool) -> Result<Call, String> {
     let operation = operation(call)?;
     let may_wait = matches!(
@@ -304,7 +304,7 @@ fn shutdown(fd: i64, reads: bool, writes: bool) -> Operation {
     Operation::Shutdown { fd, reads, writes }
 }
 
-/// `MSG_` flags of what is sent.
+/// `MSG_` flags of a write.
 fn sending(call: &script::Call, index: usize) -> Result<Sending, String> {
     let mut sending = Sending {
         is_to_nobody: name(call, index + 1) == "AF_UNSPEC",
@@ -336,7 +336,7 @@ fn sending(call: &script::Call, index: usize) -> Result<Sending, String> {
     Ok(sending)
 }
 
-/// Whether a buffer is `NULL`; other addresses are not told apart.
+/// Whether the buffer is `NULL`; other addresses are not distinguished.
 fn lacks_buffer(call: &script::Call) -> Result<bool, String> {
     match call.arguments.get(1) {
         Some(Expression::Whatever) => Ok(false),
@@ -351,7 +351,7 @@ fn send_message(call: &script::Call, fd: i64) -> Result<Operation, String> {
         return Err("control messages".into());
     }
     let (buffers, sending) = (messages::buffers(call)?, sending(call, 2)?);
-    // More would be several packets, whatever their size (`MAX_SKB_FRAGS`).
+    // More buffers would make several packets, whatever their size (`MAX_SKB_FRAGS`).
     if sending.is_zero_copy && buffers.count > MOST_FRAGMENTS {
         return Err(format!(
             "MSG_ZEROCOPY of more than {MOST_FRAGMENTS} buffers"
@@ -365,7 +365,7 @@ fn receive_message(call: &script::Call, fd: i64) -> Result<Operation, String> {
     let control = messages::control(call)?;
     if name(call, 2) == "MSG_ERRQUEUE" {
         return match control {
-            // A copy of the segment's headers and payload comes with a time stamp.
+            // A copy of the segment's headers and payload is returned with a timestamp.
             Some(Control::Error(ErrorMessage::Stamp(_))) if messages::buffers(call)?.bytes > 0 => {
                 Err("what is read with a time stamp".into())
             }
@@ -386,7 +386,7 @@ fn receive_message(call: &script::Call, fd: i64) -> Result<Operation, String> {
     Ok(Operation::Read(fd, messages::buffers(call)?.bytes, reading))
 }
 
-/// `MSG_` flags of what is read: none is simulated but those of the queue of errors.
+/// `MSG_` flags of a read: only those of the error queue are simulated.
 fn flags(call: &script::Call, index: usize) -> Result<(), String> {
     match call.arguments.get(index) {
         None | Some(Expression::Number(0) | Expression::Whatever) => Ok(()),
@@ -395,7 +395,7 @@ fn flags(call: &script::Call, index: usize) -> Result<(), String> {
     }
 }
 
-/// The bytes of a text, in which `\\xf7` is one.
+/// Bytes of a text, in which `\\xf7` is one byte.
 fn bytes_of_text(text: &str) -> Option<Vec<u8>> {
     let mut found = Vec::new();
     let mut letters = text.chars();

@@ -1,13 +1,13 @@
-//! poll(2) and epoll(7) as a script has them.
+//! poll(2) and epoll(7) in a script's notation.
 
 use super::messages::value_of;
 use crate::language::script::{self, Expression};
 
-/// What a program can wait for (poll(2); `EPOLLIN` and the like are the same bits).
+/// Events that a program can wait for (poll(2); `EPOLLIN` and the others are the same bits).
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Events(pub u32);
 
-/// Names without `POLL`.
+/// Names without the prefix `POLL`.
 const NAMES: [(&str, Events); 11] = [
     ("IN", Events::IN),
     ("PRI", Events(0x2)),
@@ -23,41 +23,41 @@ const NAMES: [(&str, Events); 11] = [
 ];
 
 impl Events {
-    /// Something can be read, or accepted.
+    /// Data can be read, or a connection accepted.
     pub const IN: Events = Events(0x1);
-    /// Something can be written.
+    /// Data can be written.
     pub const OUT: Events = Events(0x4);
-    /// There is an error that was not told.
+    /// An error is pending.
     pub const ERR: Events = Events(0x8);
     /// Both directions are shut down.
     pub const HUP: Events = Events(0x10);
-    /// The other end has shut its direction down.
+    /// The peer has shut down its sending direction.
     pub const RDHUP: Events = Events(0x2000);
     /// `EPOLLONESHOT`
     pub const ONESHOT: Events = Events(1 << 30);
     /// `EPOLLET`
     pub const EDGE: Events = Events(1 << 31);
-    /// Bits that say how events are told.
+    /// Flags that select how events are reported.
     pub const HOW: Events = Events(Events::ONESHOT.0 | Events::EDGE.0);
-    /// Those that are told whether they are asked for or not.
+    /// Events reported whether requested or not.
     pub const ALWAYS: Events = Events(Events::ERR.0 | Events::HUP.0);
 
-    /// Whether one of these is among them.
+    /// Whether it contains one of these events.
     pub fn has(self, any: Events) -> bool {
         self.0 & any.0 != 0
     }
 
-    /// Both.
+    /// The union of both.
     pub fn with(self, others: Events) -> Events {
         Events(self.0 | others.0)
     }
 
-    /// Those that are asked for, or always told.
+    /// The events that are reported when `asked` are requested.
     pub fn told_of(self, asked: Events) -> Events {
         Events(self.0 & asked.with(Events::ALWAYS).0)
     }
 
-    /// `IN|OUT`; None for a name that there is not, or that is not simulated.
+    /// `IN|OUT`; None for a name that does not exist or is not simulated.
     fn parse(value: &Expression) -> Option<Events> {
         let one = |part: &Expression| match part {
             Expression::Name(name) => {
@@ -79,7 +79,7 @@ impl Events {
         }
     }
 
-    /// As poll(2) names them.
+    /// Names as in poll(2).
     pub fn shown(self) -> String {
         let names = NAMES.iter().filter(|(_, event)| self.has(*event));
         let names: Vec<String> = names.map(|(name, _)| format!("POLL{name}")).collect();
@@ -90,27 +90,27 @@ impl Events {
     }
 }
 
-/// A socket, what is asked of it, and what must be told.
+/// A socket, the requested events, and the expected events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PollEntry {
-    /// Which.
+    /// File descriptor.
     pub fd: i64,
-    /// What is asked for.
+    /// Requested events.
     pub asked: Events,
-    /// What must be told.
+    /// Expected events.
     pub told: Events,
 }
 
-/// How long a call waits at most.
+/// Timeout of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Timeout {
     /// Milliseconds.
     Ms(u64),
-    /// For ever.
+    /// No timeout.
     Never,
 }
 
-/// What is done with a socket of an epoll instance.
+/// An epoll_ctl(2) operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Control {
     /// `EPOLL_CTL_ADD`
@@ -123,7 +123,7 @@ pub enum Control {
 
 /// The longest timeout: a day.
 const LONGEST_MS: i64 = 86_400_000;
-/// Sockets of a call at most.
+/// Maximum number of sockets in a call.
 const MOST_SOCKETS: usize = 64;
 
 fn unknown(call: &script::Call) -> String {
@@ -173,7 +173,7 @@ pub(super) fn poll(call: &script::Call) -> Result<(Vec<PollEntry>, Timeout), Str
     Ok((polled, timeout(call, 2)?))
 }
 
-/// `epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN|EPOLLET, fd=4})`: the socket, and what is done.
+/// `epoll_ctl(5, EPOLL_CTL_ADD, 4, {events=EPOLLIN|EPOLLET, fd=4})`: the socket and the operation.
 pub(super) fn control(call: &script::Call) -> Result<(i64, Control), String> {
     let fd = number(call, call.arguments.get(2))?;
     let asked = || match call.arguments.get(3) {
@@ -192,7 +192,7 @@ pub(super) fn control(call: &script::Call) -> Result<(i64, Control), String> {
     Ok((fd, control))
 }
 
-/// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`: what must be told first.
+/// `epoll_wait(5, {events=EPOLLIN, fd=4}, 1, 0)`: the expected first event.
 pub(super) fn wait(call: &script::Call) -> Result<(Events, Timeout), String> {
     let told = match call.arguments.get(1) {
         Some(Expression::Structure(parts)) => events(call, parts, "events")?,

@@ -1,10 +1,11 @@
-//! Lines for a shell: never run. Those that are known set something, the others are named.
+//! Shell lines, which are never run. Known commands become settings; the others are reported by
+//! name.
 
 use super::host_settings::{Ecn, HostSetting};
 use crate::fast_open::{Flags, Key};
 use dumbbell_tcp::cca::Algorithm;
 
-/// Settings whose default is all there is, with that.
+/// Settings that the engine supports only at their default, with the values accepted.
 const FIXED: [(&str, &[&str]); 6] = [
     ("tcp_reordering", &["3"]),
     ("tcp_frto", &["1", "2"]),
@@ -13,9 +14,9 @@ const FIXED: [(&str, &[&str]); 6] = [
     ("tcp_pacing_ca_ratio", &["120"]),
     ("tcp_mtu_probing", &["0"]),
 ];
-/// Settings that change nothing here: sizes of TSO packets (segments are compared one by one or
-/// together, whichever the script has), for how long Fast Open rests behind a firewall that drops
-/// it (Linux 6.1 does not), retries of what is not given up here.
+/// Settings that have no effect here: sizes of TSO packets (segments are compared separately or
+/// merged, as the script has them), the time for which Linux disables Fast Open behind a firewall
+/// that drops it (Linux 6.1 does not), limits on retries that are not given up here.
 const WITHOUT_EFFECT: [&str; 12] = [
     "tcp_fack",
     "tcp_tso_win_divisor",
@@ -31,17 +32,17 @@ const WITHOUT_EFFECT: [&str; 12] = [
     "enabled",
 ];
 
-/// What makes CUBIC leave slow start.
+/// Parameter that selects how HyStart makes CUBIC leave slow start.
 const HYSTART_DETECT: &str = "/sys/module/tcp_cubic/parameters/hystart_detect";
 
-/// What the lines set. The error names what is not known.
+/// Settings made by the lines. The error names an unknown command.
 pub(super) fn settings(text: &str) -> Result<Vec<HostSetting>, String> {
     let joined = text.replace("\\\n", " ");
     let mut found = Vec::new();
     for line in joined.lines() {
         let line = line.split('#').next().unwrap_or("");
         for command in line.split([';']).flat_map(|part| part.split("&&")) {
-            // What stands behind || is for when the first fails, which none that is known does.
+            // The command after || runs only if the first fails; known commands do not fail.
             let command = command.split("||").next().unwrap_or("");
             let words = command_words(command);
             if !words.is_empty() {
@@ -52,7 +53,7 @@ pub(super) fn settings(text: &str) -> Result<Vec<HostSetting>, String> {
     Ok(found)
 }
 
-/// Without redirections, which say where output goes. A text in quotes stays together.
+/// Splits a command into words, without redirections. A quoted text remains one word.
 fn command_words(command: &str) -> Vec<String> {
     let mut words = vec![String::new()];
     let mut is_quoted = false;
@@ -129,14 +130,14 @@ fn command_knobs(words: &[String]) -> Result<Vec<HostSetting>, String> {
             Some(setting) => Ok(vec![setting]),
             None => unknown(),
         },
-        // The train and the delay, as is the default.
+        // Packet train and delay, the default.
         ("echo", ["3", HYSTART_DETECT]) => Ok(Vec::new()),
         (name, []) if name.starts_with("sysctl_restore_") => Ok(Vec::new()),
         _ => unknown(),
     }
 }
 
-/// `initcwnd N` of a route; what names the way there changes nothing.
+/// `initcwnd N` of a route; words that only select the route have no effect.
 fn route_knobs(words: &[&str]) -> Option<Vec<HostSetting>> {
     let at = words.iter().position(|word| *word == "initcwnd");
     let known = |word: &&str| !matches!(*word, "mtu" | "ssthresh" | "rto_min" | "quickack");
@@ -152,7 +153,7 @@ fn route_knobs(words: &[&str]) -> Option<Vec<HostSetting>> {
     }
 }
 
-/// What packetdrill has no words for.
+/// Commands of this project, for settings that packetdrill cannot express.
 fn own_knob(words: &[&str]) -> Option<HostSetting> {
     Some(match words {
         ["profile", "rfc"] => HostSetting::ProfileRfc,
@@ -199,7 +200,7 @@ fn sysctl(name: &str, value: &str) -> Result<Option<HostSetting>, String> {
             Some(key) => HostSetting::FastOpenKey(key),
             None => return unsupported(),
         },
-        // Older kernels keep cookies apart from what else they know; none is kept any longer.
+        // Older kernels store cookies separately from other metrics; here none are kept.
         ("tcp_fastopen_cookies", _) => HostSetting::ForgetMetrics,
         ("tcp_syn_retries", times) => match number(times).filter(|times| *times <= 127) {
             Some(times) => HostSetting::SynRetries(times),
@@ -226,7 +227,7 @@ fn sysctl(name: &str, value: &str) -> Result<Option<HostSetting>, String> {
     }))
 }
 
-/// Decimal, or hexadecimal with 0x.
+/// A decimal number, or hexadecimal with 0x.
 fn number(text: &str) -> Option<u32> {
     match text.strip_prefix("0x") {
         Some(digits) => u32::from_str_radix(digits, 16).ok(),
@@ -234,7 +235,7 @@ fn number(text: &str) -> Option<u32> {
     }
 }
 
-/// One of the three sizes of a buffer.
+/// One of the three values of a buffer setting.
 fn size(sizes: &str, index: usize) -> Option<u64> {
     sizes.split_whitespace().nth(index)?.parse().ok()
 }

@@ -1,24 +1,25 @@
-//! Time stamps of what is sent (`SO_TIMESTAMPING`, Documentation/networking/timestamping.rst) as a script has them.
+//! Transmit timestamps (`SO_TIMESTAMPING`, Documentation/networking/timestamping.rst) in a script's
+//! notation.
 
 use super::messages::value_of;
 use crate::clock::since_start;
 use crate::language::script::Expression;
 use dumbbell_core::time::Time;
 
-/// What of a write is stamped, for a program that asked for it with `SOF_TIMESTAMPING_SOFTWARE`.
+/// Timestamps generated for a write when a program requests them with `SOF_TIMESTAMPING_SOFTWARE`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StampFlags {
-    /// When its last byte enters the queue of its host (`SOF_TIMESTAMPING_TX_SCHED`).
+    /// When its last byte enters the qdisc (`SOF_TIMESTAMPING_TX_SCHED`).
     pub scheduled: bool,
-    /// When that leaves for the device (`SOF_TIMESTAMPING_TX_SOFTWARE`).
+    /// When its last byte is passed to the device (`SOF_TIMESTAMPING_TX_SOFTWARE`).
     pub sent: bool,
-    /// When that is acknowledged (`SOF_TIMESTAMPING_TX_ACK`).
+    /// When its last byte is acknowledged (`SOF_TIMESTAMPING_TX_ACK`).
     pub acknowledged: bool,
-    /// Which byte it was is told (`SOF_TIMESTAMPING_OPT_ID`).
+    /// The timestamp includes the number of the byte (`SOF_TIMESTAMPING_OPT_ID`).
     pub tells_byte: bool,
 }
 
-/// What a time stamp is of.
+/// The point at which a timestamp is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StampPoint {
     /// `SCM_TSTAMP_SCHED`
@@ -29,14 +30,14 @@ pub enum StampPoint {
     Acknowledged,
 }
 
-/// A time stamp.
+/// A timestamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stamp {
-    /// Of what.
+    /// The point at which it was taken.
     pub moment: StampPoint,
     /// The last byte of the write, counted from 0 where `StampFlags::tells_byte` was set.
     pub byte: u32,
-    /// When.
+    /// Time.
     pub at: Time,
 }
 
@@ -47,7 +48,7 @@ impl StampPoint {
         StampPoint::Acknowledged,
     ];
 
-    /// As the kernel's header has it.
+    /// Name in the kernel header.
     fn name(self) -> &'static str {
         match self {
             StampPoint::Scheduled => "SCM_TSTAMP_SCHED",
@@ -58,14 +59,15 @@ impl StampPoint {
 }
 
 impl Stamp {
-    /// Whether it says what is wanted, so far off at most. A wanted time of zero is any.
+    /// Whether it equals the expected timestamp within `tolerance`. An expected time of zero
+    /// matches any.
     pub fn is(self, wanted: Stamp, tolerance: Time) -> bool {
         let is_timely = since_start(wanted.at) == Time::ZERO
             || self.at.max(wanted.at) - self.at.min(wanted.at) <= tolerance;
         (self.moment, self.byte) == (wanted.moment, wanted.byte) && is_timely
     }
 
-    /// For messages.
+    /// Text for error messages.
     pub fn shown(self) -> String {
         let at = since_start(self.at).as_seconds();
         format!("{} of byte {} at {at:.6} s", self.moment.name(), self.byte)
@@ -73,7 +75,8 @@ impl Stamp {
 }
 
 impl StampFlags {
-    /// `[SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE]`, or 0; the error names what is not simulated.
+    /// `[SOF_TIMESTAMPING_TX_ACK | SOF_TIMESTAMPING_SOFTWARE]`, or 0; the error names a flag that
+    /// is not simulated.
     pub(super) fn parse(value: Option<&Expression>) -> Result<StampFlags, String> {
         let option = || "arguments of SO_TIMESTAMPING".to_owned();
         let Some(Expression::List(inner)) = value else {
@@ -106,7 +109,7 @@ impl StampFlags {
     }
 }
 
-/// `SCM_TIMESTAMPING` of a control message: seconds and nanoseconds of the script.
+/// `SCM_TIMESTAMPING` of a control message: seconds and nanoseconds of script time.
 pub(super) fn time_of(data: &Expression) -> Option<Time> {
     const NS_PER_S: u64 = 1_000_000_000;
     let Expression::Structure(parts) = data else {
@@ -121,7 +124,7 @@ pub(super) fn time_of(data: &Expression) -> Option<Time> {
     Some(crate::clock::instant(ns / 1000))
 }
 
-/// The `sock_extended_err` beside it: of what, and of which byte.
+/// The accompanying `sock_extended_err`: which point, and which byte.
 pub(super) fn moment_of(data: &[Expression]) -> Option<(StampPoint, u32)> {
     let name = |field: &str| match value_of(data, field) {
         Some(Expression::Name(name)) => Some(name.as_str()),

@@ -1,4 +1,4 @@
-//! The program of a script: its sockets, and the call that it waits in.
+//! The script's program: its sockets, and the system call in which it is blocked.
 
 mod opening;
 mod options;
@@ -20,24 +20,24 @@ use dumbbell_tcp::cca::Algorithm;
 use dumbbell_tcp::sender::Sender;
 use polling::Epoll;
 
-/// What SO_SNDBUF gives at most (`net.core.wmem_max`), before it is doubled, bytes.
+/// Largest SO_SNDBUF (`net.core.wmem_max`), before doubling, bytes.
 const MOST_SEND_BUFFER_BYTES: u64 = 212_992;
-/// Memory that it gives at least, bytes (`SOCK_MIN_SNDBUF`).
+/// Smallest memory of a send buffer, bytes (`SOCK_MIN_SNDBUF`).
 const LEAST_SEND_MEMORY_BYTES: u64 = 4608;
 
-/// Memory of a send buffer of which so much was asked for (socket(7), SO_SNDBUF: doubled), bytes.
+/// Memory of a send buffer set to this size (socket(7), SO_SNDBUF: doubled), bytes.
 fn send_memory_bytes(asked_bytes: u64) -> u64 {
     (2 * asked_bytes.min(MOST_SEND_BUFFER_BYTES)).max(LEAST_SEND_MEMORY_BYTES)
 }
 
-/// What a socket is.
+/// Role of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     Fresh,
-    /// It connects when something is written (`TCP_FASTOPEN_CONNECT`).
+    /// It connects at the first write (`TCP_FASTOPEN_CONNECT`).
     Deferred,
     Listening,
-    /// Of this connection.
+    /// It belongs to this connection.
     Connected(usize),
 }
 
@@ -50,17 +50,17 @@ struct Socket {
     nodelay: bool,
     corks: bool,
     mss_bytes: u32,
-    /// Of its send buffer, if that was asked for (`SO_SNDBUF`), bytes.
+    /// Memory of its send buffer, if set by `SO_SNDBUF`, bytes.
     send_memory_bytes: Option<u64>,
-    /// `TCP_NOTSENT_LOWAT`, bytes; 0 for what the host says.
+    /// `TCP_NOTSENT_LOWAT`, bytes; 0 for the host's setting.
     most_unsent_bytes: u32,
     congestion_control: Option<Algorithm>,
     reads_no_more: bool,
-    /// Its error has been told.
+    /// Its error has been reported.
     was_told: bool,
-    /// It was told that it is connected.
+    /// The program has been told that it is connected.
     knows_it_is_connected: bool,
-    /// `TCP_FASTOPEN`, or the host has one for every socket that listens.
+    /// `TCP_FASTOPEN` is set, or the host enables Fast Open for every listening socket.
     has_fast_open_queue: bool,
     /// `TCP_FASTOPEN_CONNECT`
     defers_connect: bool,
@@ -83,72 +83,72 @@ impl Socket {
     }
 }
 
-/// A call that has not returned.
+/// A system call that is blocked.
 #[derive(Debug, Clone)]
 struct BlockedCall {
     call: Call,
     until: Time,
-    /// How far it may be off.
+    /// Tolerance of its return time.
     tolerance: Time,
-    /// It returns then, whatever happens.
+    /// Its timeout, at which it returns in any case.
     deadline: Time,
     place: Place,
     progress: Progress,
 }
 
-/// What a call that waits has done.
+/// Progress of a blocked call.
 #[derive(Debug, Clone, Copy, Default)]
 struct Progress {
-    /// Of a write, bytes.
+    /// Bytes written so far.
     written: u64,
     /// It has opened the connection.
     has_opened: bool,
 }
 
-/// What it has.
+/// State of the program.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Application {
     sockets: Vec<Socket>,
     waiting: Option<BlockedCall>,
-    /// The socket that listens for the next SYN.
+    /// The listening socket that receives the next SYN.
     listening: Option<i64>,
     epolls: Vec<Epoll>,
-    /// The connection that waits to be accepted, and the socket that listened for it.
+    /// The connection that waits to be accepted, and its listening socket.
     child: Option<(usize, i64)>,
-    /// The timeout of the call that is tried is over.
+    /// The timeout of the blocked call has expired.
     is_call_over: bool,
 }
 
-/// What a call comes to.
+/// Result of trying a call.
 enum Outcome {
     Returns(i64),
     Fails(&'static str),
-    /// The queue of errors has this, and something else is wanted.
+    /// The message in the error queue, and the different one that is expected.
     Queued(ErrorMessage, Option<ErrorMessage>),
-    /// What it tells of sockets differs from what is wanted.
+    /// The reported events differ from the expected ones.
     Tells {
         found: Events,
         wanted: Events,
     },
-    /// A value to be looked at: the one there is, and the one that is wanted.
+    /// A value to compare: found, and expected.
     Finds(u64, u64),
-    /// Later, perhaps.
+    /// The call blocks.
     Waits,
 }
 
 impl Application {
-    /// Whether the last connection is not waiting to be accepted.
+    /// Whether the last connection has been accepted.
     pub(super) fn has_accepted_last(&self) -> bool {
         self.child.is_none()
     }
 
-    /// When the call that it waits in gives up.
+    /// Timeout of the blocked call.
     pub(super) fn deadline(&self) -> Time {
         let waiting = self.waiting.as_ref();
         waiting.map_or(Time::NEVER, |waiting| waiting.deadline)
     }
 
-    /// When the call that it waits in must return.
+    /// Latest time at which the blocked call must return.
     pub(super) fn waits_until(&self) -> Option<Time> {
         let waiting = self.waiting.as_ref();
         waiting.map(|waiting| waiting.until.saturating_add(waiting.tolerance))
@@ -160,7 +160,7 @@ impl Application {
 }
 
 impl Run<'_> {
-    /// A packet arrives.
+    /// Delivers a packet to the current connection.
     pub(super) fn arrive(&mut self, packet: &TcpPacket, mark: EcnMark) {
         let now = self.now;
         let Some(connection) = self.connections.last_mut() else {
@@ -178,7 +178,7 @@ impl Run<'_> {
         self.connections.get_mut(index)
     }
 
-    /// The program calls. `until`: when the call returns, if it waits.
+    /// The program makes a system call. `until`: when the call returns, if it blocks.
     pub(super) fn call(
         &mut self,
         call: &Call,
@@ -204,7 +204,7 @@ impl Run<'_> {
         }
     }
 
-    /// When a call that has a timeout gives up.
+    /// When a call with a timeout times out.
     fn deadline(&self, operation: &Operation) -> Time {
         match operation {
             Operation::Poll(_, Timeout::Ms(ms)) | Operation::EpollWait(_, _, Timeout::Ms(ms)) => {
@@ -218,7 +218,7 @@ impl Run<'_> {
         self.application.is_call_over
     }
 
-    /// Tries the call that waits again.
+    /// Retries the blocked call.
     pub(super) fn application_goes_on(&mut self) -> Result<(), Difference> {
         self.wake_epolls();
         let Some(mut waiting) = self.application.waiting.take() else {
@@ -277,7 +277,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// No call may wait longer than it is to.
+    /// Reports a call that has blocked longer than the script allows.
     pub(super) fn check_waiting(&mut self) -> Result<(), Difference> {
         let Some(waiting) = &self.application.waiting else {
             return Ok(());
@@ -331,7 +331,7 @@ impl Run<'_> {
                 self.with_socket(*fd, |socket| {
                     socket.is_nonblocking = flag.unwrap_or(socket.is_nonblocking);
                 });
-                // F_GETFL tells the flags, whatever they are.
+                // F_GETFL returns the flags, whatever they are.
                 Outcome::Returns(call.returns.unwrap_or(0))
             }
             Operation::Set(fd, option) => self.set(*fd, option),
@@ -408,7 +408,7 @@ impl Run<'_> {
         }
         let taken = connection.read(bytes, now);
         if let Some(wanted) = reading.readable_bytes {
-            // A FIN counts, so that the program reads on (`tcp_inq_hint`).
+            // A FIN counts as one byte, so that the program reads again (`tcp_inq_hint`).
             let found = connection.unread_bytes() + u64::from(connection.has_peer_finished());
             if !socket.tells_readable || found != wanted {
                 let found = socket.tells_readable.then_some(found);
@@ -523,7 +523,7 @@ impl Run<'_> {
     }
 }
 
-/// Whether who waits to write is woken.
+/// Whether a writer is woken.
 fn is_writable(connection: &Endpoint) -> bool {
     connection.sender().is_some_and(Sender::is_writable)
 }

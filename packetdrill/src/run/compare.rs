@@ -1,4 +1,4 @@
-//! What is sent, against what is expected.
+//! Comparison of sent packets with expected ones.
 
 use super::{Run, difference};
 use crate::endpoint::Endpoint;
@@ -8,7 +8,8 @@ use crate::verdict::Difference;
 use dumbbell_core::time::Time;
 
 impl Run<'_> {
-    /// A packet is to be sent in this time, so long after the event before. Returns when it was.
+    /// Matches the next packet sent against the expected one, due between these two times and
+    /// `since_last` after the previous event. Returns when it was sent.
     pub(super) fn expect(
         &mut self,
         expected: &TcpPacket,
@@ -44,7 +45,7 @@ impl Run<'_> {
         Err(missing(Some(&found)))
     }
 
-    /// A SYN says where the script counts from.
+    /// A SYN defines the script's initial sequence number.
     fn count_from_syn(&mut self, expected: &TcpPacket) -> TcpPacket {
         let mut expected = expected.clone();
         if expected.flags.has(TcpFlags::SYN) {
@@ -57,7 +58,7 @@ impl Run<'_> {
         expected
     }
 
-    /// The next packet that is sent until then.
+    /// The next packet sent no later than `latest`.
     fn next_sent(&mut self, latest: Time) -> Result<Option<SentPacket>, Difference> {
         loop {
             if let Some(sent) = self.sent().and_then(std::collections::VecDeque::pop_front) {
@@ -69,7 +70,8 @@ impl Run<'_> {
         }
     }
 
-    /// The next packet, if the kernel's segmentation offload would have sent it with this one.
+    /// The next packet, if the kernel's segmentation offload would have sent it together with
+    /// `first`.
     fn next_of(
         &mut self,
         first: &SentPacket,
@@ -98,8 +100,8 @@ impl Run<'_> {
             EcnMark::Ect01 => matches!(found.ecn, EcnMark::Ect0 | EcnMark::Ect1),
             mark => mark == found.ecn,
         });
-        // Where the kernel cuts a stream into packets for offload, and so which of them ends with a
-        // push, is not modelled.
+        // The model does not include where the kernel cuts a stream into packets for offload, and
+        // thus which of them carry PSH.
         let ignored = match expected.payload_bytes > u64::from(self.mss_bytes()) {
             true => TcpFlags::PSH,
             false => TcpFlags::default(),
@@ -117,7 +119,7 @@ impl Run<'_> {
         self.connections.last().map_or(0, Endpoint::mss_bytes)
     }
 
-    /// Padding does not count, nor the order of different options.
+    /// Compares options, ignoring padding and the order of different options.
     fn has_options(&mut self, expected: &TcpPacket, found: &TcpPacket) -> bool {
         let (Some(expected), Some(found)) = (&expected.options, &found.options) else {
             return true;
@@ -131,8 +133,8 @@ impl Run<'_> {
             })
     }
 
-    /// The first one tells how far the clocks of script and engine are apart. Values are compared
-    /// where the script says what they count (`--tcp_ts_tick_usecs`), echoes always.
+    /// The first timestamp determines the offset between the clocks of script and engine. Values
+    /// are compared if the script gives their tick (`--tcp_ts_tick_usecs`), echoes always.
     fn has_timestamps(&mut self, found: &[TcpOption], value: u32, echo: u32) -> bool {
         let stamps = found.iter().find_map(|option| match option {
             TcpOption::Timestamps { value, echo } => Some((*value, *echo)),
@@ -153,7 +155,7 @@ impl Run<'_> {
     }
 }
 
-/// As one packet: what the last of them says besides its first byte.
+/// Merges two packets into one; all fields but those of the first byte are from the last packet.
 fn together(first: &SentPacket, next: &SentPacket) -> SentPacket {
     let mut packet = next.packet.clone();
     packet.seq = first.packet.seq;

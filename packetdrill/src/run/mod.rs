@@ -1,4 +1,4 @@
-//! Running a plan: time passes, packets arrive, what is sent is compared.
+//! Runs a plan: advances time, delivers packets and compares sent packets.
 
 mod application;
 mod compare;
@@ -20,30 +20,30 @@ use dumbbell_spec::tcp::Profile;
 use dumbbell_tcp::cca::bbr::FIRST_PHASES;
 use std::collections::{BTreeMap, VecDeque};
 
-/// Timers that may be due in one run at most; a script of a day with a timer each millisecond has
-/// more than it needs.
+/// Maximum number of timer expirations in a run; more than enough for a script of a day with a
+/// timer each millisecond.
 const MOST_TIMERS: u64 = 20_000_000;
 
-/// packetdrill hears of a packet so long after it was sent, by the time stamp of its device: what
-/// arrives next comes that much later.
+/// packetdrill learns of a sent packet this long after its transmission, from the device's
+/// timestamp. The next packet that it injects arrives that much later.
 const HEARD_OF: Time = Time::from_ns(1_000);
 
-/// How scripts are run.
+/// Options for running scripts.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Whose behaviour is required.
+    /// Profile of the host under test.
     pub profile: Profile,
-    /// Whether a packet that nobody expects makes a script fail at once. packetdrill itself finds
-    /// it when it compares the next one that is expected, or never.
+    /// Whether an unexpected packet makes a script fail at once. packetdrill itself notices it when
+    /// it compares the next expected packet, or never.
     pub is_exact: bool,
-    /// How far a packet may be off, besides the script's tolerance, unless the script says: of the time
-    /// since the event before, percent. 0: not at all.
+    /// Tolerance of packets in addition to the script's, unless the script sets it: percentage of
+    /// the time since the previous event. 0: none.
     pub tolerance_percent: f64,
-    /// Segments of one sk_buff at most, until the script says otherwise.
+    /// Maximum number of segments in an sk_buff, until the script sets it.
     pub gso_max_segs: u32,
 }
 
-/// packetdrill's.
+/// packetdrill's default.
 const TOLERANCE_PERCENT: f64 = 12.5;
 
 impl Default for Options {
@@ -57,7 +57,8 @@ impl Default for Options {
     }
 }
 
-/// Runs a plan. Linux draws BBR's first phase at random: what a script says need be so with one.
+/// Runs a plan. Linux draws BBR's first phase at random, so the script needs to pass with one phase
+/// only.
 pub fn run(plan: &Plan) -> Verdict {
     let (mut verdict, has_drawn) = run_with(plan, 0);
     if has_drawn {
@@ -78,7 +79,7 @@ pub fn run(plan: &Plan) -> Verdict {
     verdict
 }
 
-/// The verdict, and whether that phase was drawn.
+/// The verdict with this first phase, and whether the phase was used.
 fn run_with(plan: &Plan, first_phase: u64) -> (Verdict, bool) {
     let mut run = Run::new(plan, first_phase);
     let verdict = run.verdict();
@@ -93,7 +94,7 @@ fn failed(place: Place, difference: Difference) -> Verdict {
     })
 }
 
-/// Sequence numbers of both SYNs, as the script has them; others count from there.
+/// Sequence numbers of both SYNs in the script; all other numbers are relative to them.
 #[derive(Debug, Clone, Copy, Default)]
 struct FirstSequence {
     local: u64,
@@ -101,7 +102,7 @@ struct FirstSequence {
 }
 
 impl FirstSequence {
-    /// As the script would have it.
+    /// The packet with the script's sequence numbers.
     fn in_script(self, packet: &TcpPacket) -> TcpPacket {
         let mut packet = packet.clone();
         if packet.flags.has(TcpFlags::SYN) {
@@ -114,12 +115,12 @@ impl FirstSequence {
     }
 }
 
-/// How far a sequence number is behind another; they begin again with zero (RFC 9293 section 3.4).
+/// Distance between two sequence numbers, modulo 2^32 (RFC 9293 section 3.4).
 fn difference(seq: u64, from: u64) -> u64 {
     u64::from((seq as u32).wrapping_sub(from as u32))
 }
 
-/// A field of `tcp_info`, as assertions see it.
+/// A `tcp_info` field for assertions.
 pub(crate) fn field(connection: &Endpoint, name: &str, now: Time) -> Option<f64> {
     tcp_info::value(Some(connection), name, now)
 }
@@ -129,26 +130,26 @@ pub(crate) struct Run<'a> {
     first_phase: u64,
     host: HostSettings,
     application: Application,
-    /// In the order in which they began. Packets are about the last, as in packetdrill.
+    /// In the order of their start. Packets belong to the last one, as in packetdrill.
     connections: Vec<Endpoint>,
-    /// What is known of the other host, for the next connection.
+    /// Cached state of the other host, for the next connection.
     remembered: CachedServer,
-    /// Sequence numbers of SYNs as the script has them.
+    /// Sequence numbers of the SYNs in the script.
     first_sequence: FirstSequence,
-    /// Messages about segments that were not out.
+    /// Number of ICMP messages about segments that were not in flight.
     icmp_out_of_window: u64,
     now: Time,
-    /// Where the times of the next event count from.
+    /// Origin of relative times of the next event.
     last_event: Time,
-    /// A packet was sent, and nothing has arrived since.
+    /// A packet has been sent, and none has arrived since.
     has_heard: bool,
-    /// What timestamps of the script are behind those of the engine.
+    /// Difference between the timestamps of engine and script.
     timestamp_shift: Option<u32>,
     keeps_host_queue: bool,
-    /// Names that the script has given values to.
+    /// Variables that the script has assigned.
     own_values: BTreeMap<String, f64>,
     timers: u64,
-    /// Where what differs is, if not in the present step.
+    /// Position of a difference, if not in the current step.
     place: Option<Place>,
 }
 
@@ -215,7 +216,7 @@ impl<'a> Run<'a> {
             self.has_heard = true;
             return Ok(());
         }
-        // Assertions are about now, whatever has been sent and not yet compared.
+        // Assertions apply to the current time, even if sent packets have not yet been compared.
         let is_idle = matches!(&step.act, StepAction::Assert(_)) && from <= self.now;
         if !is_idle {
             self.advance(from)?;
@@ -277,7 +278,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// A packet arrives, with timestamps as the engine counts them.
+    /// Delivers a packet, with its timestamps converted to the engine's.
     fn inject(&mut self, packet: &TcpPacket, mark: EcnMark) {
         let mut packet = packet.clone();
         if packet.flags.has(TcpFlags::SYN) {
@@ -302,7 +303,7 @@ impl<'a> Run<'a> {
         self.arrive(&packet, mark);
     }
 
-    /// A message about a segment arrives.
+    /// Delivers an ICMP message about a segment.
     fn inject_icmp(&mut self, icmp: Icmp) {
         let (now, is_accepted) = (self.now, self.application.has_accepted_last());
         if let Some(connection) = self.connections.last_mut()
@@ -337,7 +338,8 @@ impl<'a> Run<'a> {
         sent >= MOST_SENT
     }
 
-    /// Whether a timer was due by then. What is due is done, and the application goes on.
+    /// Runs the next timer, if one expires no later than `latest`, and then the application.
+    /// Returns whether there was one.
     fn step_timer(&mut self, latest: Time) -> Result<bool, Difference> {
         let timers = self.connections.iter().map(Endpoint::next_timer);
         let timer = timers.min().unwrap_or(Time::NEVER);
@@ -354,7 +356,7 @@ impl<'a> Run<'a> {
                 connection.on_timer(now);
             }
             if index < last {
-                // Nobody compares what an earlier one sends.
+                // Packets of earlier connections are not compared.
                 connection.sent.clear();
             }
         }
@@ -362,7 +364,7 @@ impl<'a> Run<'a> {
         Ok(true)
     }
 
-    /// Lets time pass.
+    /// Advances time.
     fn advance(&mut self, to: Time) -> Result<(), Difference> {
         loop {
             self.unexpected()?;
@@ -402,7 +404,7 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Nothing may be left that nobody expected, and no call that waits.
+    /// At the end no packet may be unexpected and no call blocked.
     fn finish(&mut self) -> Result<(), Difference> {
         if let Some(until) = self.application.waits_until() {
             self.advance(until.saturating_add(span(1)))?;

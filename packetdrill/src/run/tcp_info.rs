@@ -1,11 +1,11 @@
-//! `tcp_info`: what an application sees of a connection.
+//! `tcp_info`: a connection's state as reported to an application.
 
 use crate::endpoint::{ConnectionState, Endpoint};
 use crate::plan::fields::constant;
 use dumbbell_core::time::Time;
 use dumbbell_tcp::cca;
 
-/// A field or a constant.
+/// The value of a field or constant.
 pub(super) fn value(connection: Option<&Endpoint>, name: &str, now: Time) -> Option<f64> {
     if let Some(value) = constant(name) {
         return Some(value);
@@ -67,7 +67,7 @@ fn of_sender(connection: &Endpoint, name: &str) -> Option<u64> {
     })
 }
 
-/// RFC 9293 section 3.3.2, by the kernel's names.
+/// TCP state (RFC 9293 section 3.3.2), with the kernel's names.
 fn state(connection: &Endpoint) -> &'static str {
     let (closing, heard) = (connection.is_closing(), connection.has_peer_finished());
     match connection.state() {

@@ -1,4 +1,5 @@
-//! How connections of a script begin: listen(2), accept(2), connect(2), and writes that connect.
+//! How the connections of a script begin: listen(2), accept(2), connect(2), and writes that
+//! connect.
 
 use super::{Outcome, Progress, Role, Run, Socket};
 use crate::endpoint::{ConnectionState, Endpoint, Setup, SynData};
@@ -8,8 +9,8 @@ use crate::plan::operations::{Call, Sending};
 use crate::run::FirstSequence;
 
 impl Run<'_> {
-    /// A SYN for a socket that has begun to listen begins a connection: a script has one after the
-    /// other, as packetdrill has.
+    /// A SYN begins a connection if a socket has started to listen. A script has its connections
+    /// one after another, as in packetdrill.
     pub(in crate::run) fn begin_if_listened_for(
         &mut self,
         packet: &TcpPacket,
@@ -36,7 +37,7 @@ impl Run<'_> {
         false
     }
 
-    /// A connection begins, which packets are about from now on.
+    /// Starts a connection; subsequent packets belong to it.
     fn begin(&mut self, mut connection: Endpoint) -> usize {
         if self.keeps_host_queue {
             connection.keep_in_host_queue();
@@ -89,7 +90,7 @@ impl Run<'_> {
         };
         self.application.child = None;
         let fd = call.returns.filter(|fd| *fd >= 0).unwrap_or(fd + 1);
-        // A script may go on with a number whose socket it has left open.
+        // A script may reuse the number of a socket that it has not closed.
         self.application.sockets.retain(|socket| socket.fd != fd);
         self.application.sockets.push(Socket {
             fd,
@@ -137,7 +138,8 @@ impl Run<'_> {
         }
     }
 
-    /// What came of it: told once, then it is connected (`__inet_stream_connect`).
+    /// The result of connecting: reported once, then the socket is connected
+    /// (`__inet_stream_connect`).
     fn connected(&mut self, fd: i64, state: ConnectionState) -> Outcome {
         if let Some(error) = state.error() {
             return Outcome::Fails(error);
@@ -151,7 +153,7 @@ impl Run<'_> {
         }
     }
 
-    /// A socket's connection begins.
+    /// Starts a socket's connection.
     fn assign(&mut self, fd: i64, connection: Endpoint) {
         let index = self.begin(connection);
         if let Some(socket) = self.application.socket(fd) {
@@ -159,7 +161,7 @@ impl Run<'_> {
         }
     }
 
-    /// Opens by Fast Open, with as much of what is written as goes with the SYN; `bytes` bytes
+    /// Opens by Fast Open. The SYN carries as much of the `bytes` bytes written as fits
     /// (`tcp_send_syn_data`).
     fn open_with(&mut self, fd: i64, bytes: u64) -> u64 {
         let Some(socket) = self.application.socket(fd).cloned() else {
@@ -184,8 +186,8 @@ impl Run<'_> {
         payload_bytes
     }
 
-    /// `MSG_FASTOPEN`, and the first write to a socket that was connected in name only; None where
-    /// it goes on as any other write (`tcp_sendmsg_fastopen`).
+    /// Handles `MSG_FASTOPEN`, and the first write to a socket whose connect was deferred. None if
+    /// the call continues as an ordinary write (`tcp_sendmsg_fastopen`).
     pub(super) fn open_by_write(
         &mut self,
         socket: &Socket,
@@ -202,7 +204,8 @@ impl Run<'_> {
                 let bytes = if sending.lacks_buffer { 0 } else { bytes };
                 progress.written = self.open_with(socket.fd, bytes);
                 if !socket.is_nonblocking {
-                    // The rest of it is waiting, and takes the acknowledgement of the answer along.
+                    // The rest of the data is waiting, and the acknowledgement of the SYN-ACK goes
+                    // with it.
                     if progress.written < bytes
                         && let Some(connection) = self.connection_of(socket.fd)
                     {

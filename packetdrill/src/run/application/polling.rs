@@ -1,10 +1,10 @@
-//! poll(2) and epoll(7): what a program can be told of its sockets, and when it hears of it.
+//! poll(2) and epoll(7): the events reported for a socket, and when the program is woken.
 //!
 //! | Linux 6.1 | here |
 //! | --- | --- |
 //! | `tcp_poll` | `Run::events_of` |
-//! | `ep_poll_callback`: a socket has something new | `Run::wake_epolls` |
-//! | `ep_send_events`: it is asked again, and an edge is told once | `Run::epoll_wait` |
+//! | `ep_poll_callback`: a socket has a new event | `Run::wake_epolls` |
+//! | `ep_send_events`: the socket is polled again, and an edge is reported once | `Run::epoll_wait` |
 
 use super::{Outcome, Role, Run, Socket, is_writable};
 use crate::endpoint::{ConnectionState, Endpoint};
@@ -17,17 +17,17 @@ pub(super) struct Epoll {
     items: Vec<EpollEntry>,
 }
 
-/// A socket of it.
+/// A socket in the interest list.
 #[derive(Debug, Clone)]
 struct EpollEntry {
     fd: i64,
     asked: Events,
-    /// It may have something to tell.
+    /// It is in the ready list.
     is_listed: bool,
     seen: SocketSnapshot,
 }
 
-/// What a socket was when it was last looked at.
+/// State of a socket when it was last checked.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct SocketSnapshot {
     received_bytes: u64,
@@ -46,14 +46,14 @@ impl Epoll {
         }
     }
 
-    /// A socket has been closed.
+    /// Removes a closed socket.
     pub(super) fn forget(&mut self, fd: i64) {
         self.items.retain(|item| item.fd != fd);
     }
 }
 
 impl Run<'_> {
-    /// What there is to tell of a socket; None if there is none with this number.
+    /// Current events of a socket; None if no socket has this number.
     fn events_of(&self, fd: i64) -> Option<Events> {
         let socket = self.application.sockets.iter().find(|one| one.fd == fd)?;
         let index = match socket.role {
@@ -176,7 +176,7 @@ impl Run<'_> {
         }
     }
 
-    /// Something may have happened: sockets with something new are listed.
+    /// Adds sockets with new events to the ready lists.
     pub(in crate::run) fn wake_epolls(&mut self) {
         let mut epolls = std::mem::take(&mut self.application.epolls);
         for item in epolls.iter_mut().flat_map(|epoll| &mut epoll.items) {
@@ -184,11 +184,12 @@ impl Run<'_> {
             let before = std::mem::replace(&mut item.seen, now);
             let comes_in =
                 now.received_bytes > before.received_bytes || (now.has_child && !before.has_child);
-            // Of room its program hears once there was none (`sk_stream_write_space`).
+            // A program is woken for send buffer space only after the buffer was full
+            // (`sk_stream_write_space`).
             let goes_out = now.is_writable && !before.is_writable;
             let changes = (now.state, now.has_ended, now.queued_errors)
                 != (before.state, before.has_ended, before.queued_errors);
-            // Of what was told once nothing more is asked.
+            // After EPOLLONESHOT has fired, no event is requested any more.
             item.is_listed |= (changes && item.asked.0 & !Events::HOW.0 != 0)
                 || (comes_in && item.asked.has(Events::IN))
                 || (goes_out && item.asked.has(Events::OUT));
@@ -225,11 +226,11 @@ impl Run<'_> {
         }
     }
 
-    /// The connection that could be accepted from a socket.
+    /// The connection that can be accepted from a socket.
     pub(super) fn acceptable(&self, fd: i64) -> Option<usize> {
         let (index, listens) = self.application.child?;
-        // One that has sent or taken data early is accepted before its handshake is over, and
-        // one that was reset before it was accepted still.
+        // A connection that may send before its handshake is complete can be accepted before then.
+        // A connection that was reset before it was accepted can still be accepted.
         let connection: &Endpoint = &self.connections[index];
         let state = connection.state();
         let is_opening = matches!(

@@ -1,12 +1,13 @@
-//! The queue of errors of a socket: it tells of writes without a copy (Documentation/networking/msg_zerocopy.rst) and
-//! of time stamps (Documentation/networking/timestamping.rst).
+//! The error queue of a socket: it reports zero-copy completions
+//! (Documentation/networking/msg_zerocopy.rst) and timestamps
+//! (Documentation/networking/timestamping.rst).
 
 use super::{Outcome, Run};
 use crate::plan::messages::ErrorMessage;
 use dumbbell_core::time::Time;
 
 impl Run<'_> {
-    /// Without SO_ZEROCOPY the flag says nothing.
+    /// Without SO_ZEROCOPY the flag is ignored.
     pub(super) fn note_zero_copy(&mut self, fd: i64) {
         let is_zero_copy = self
             .application
@@ -17,7 +18,7 @@ impl Run<'_> {
         }
     }
 
-    /// It never waits.
+    /// Reads the error queue; this never blocks.
     pub(super) fn read_errors(&mut self, fd: i64, wanted: Option<ErrorMessage>) -> Outcome {
         let tolerance = self.plan.tolerance(Time::ZERO);
         let Some(connection) = self.connection_of(fd) else {
