@@ -1,4 +1,4 @@
-//! What a capture says of the flows in it, read once, packet by packet, in bounded memory.
+//! Analysis of the flows in a capture, in one pass, packet by packet, in bounded memory.
 
 use crate::decode::{Undecoded, decode};
 use crate::error::{ReadError, WriteError};
@@ -10,17 +10,18 @@ use crate::{Format, Interface, LinkType, PcapWriter, PcapngWriter, Reader, Resol
 use std::collections::HashMap;
 use std::io::{Read, Write};
 
-/// Connections that are counted one by one; packets of further ones are counted together.
+/// Maximum number of connections counted separately in a view; packets of further ones are counted
+/// together.
 pub const MOST_CONNECTIONS: usize = 200_000;
-/// Of the bytes of a view over time, at most.
+/// Maximum number of intervals of a view's bytes over time.
 const MOST_INTERVALS: usize = 2048;
 
-/// What was counted at a view.
+/// Counts of a view.
 #[derive(Debug)]
 pub struct ViewCounts {
     /// Packets.
     pub pkts: u64,
-    /// Frames' bytes over time; None before the first packet with a time.
+    /// Bytes of frames over time; None before the first packet with a timestamp.
     pub series: Option<Intervals<u64>>,
     flows: FlowTable,
 }
@@ -31,7 +32,7 @@ impl ViewCounts {
         self.flows.rows()
     }
 
-    /// How many connections there are.
+    /// Number of connections.
     pub fn connections(&self) -> usize {
         self.flows.connections()
     }
@@ -42,7 +43,7 @@ impl ViewCounts {
     }
 }
 
-/// An analysis under way; `step` until it says that it is over.
+/// An analysis in progress; call `step` until it returns false.
 #[derive(Debug)]
 pub struct Analysis<R> {
     reader: Reader<R>,
@@ -50,13 +51,13 @@ pub struct Analysis<R> {
     counted: Vec<ViewCounts>,
     followed: FollowedConnections,
     connections: usize,
-    /// Packets without a time: they are in no flow.
+    /// Packets without a timestamp; they are counted in no flow.
     pub untimed_pkts: u64,
     /// Packets of interfaces beyond `views::MOST_VIEWS`.
     pub unviewed_pkts: u64,
     /// Packets that belong to no flow, by reason, as in `Undecoded::ALL`.
     pub undecoded_pkts: HashMap<Undecoded, u64>,
-    /// Why the rest of the file could not be read.
+    /// The error that prevented reading the rest of the file.
     pub error: Option<ReadError>,
 }
 
@@ -64,7 +65,7 @@ impl<R: Read> Analysis<R> {
     /// Reads the header of a file.
     ///
     /// # Errors
-    /// It is empty, no capture, or its header cannot be read.
+    /// The file is empty or not a capture, or its header cannot be read.
     pub fn new(from: R) -> Result<Analysis<R>, ReadError> {
         Ok(Analysis {
             reader: Reader::new(from)?,
@@ -79,7 +80,7 @@ impl<R: Read> Analysis<R> {
         })
     }
 
-    /// Reads `pkts` packets at most. Returns whether there are more.
+    /// Reads at most `pkts` packets. Returns whether there are more.
     pub fn step(&mut self, pkts: u64) -> bool {
         for _ in 0..pkts {
             match self.next() {
@@ -95,7 +96,7 @@ impl<R: Read> Analysis<R> {
     }
 
     fn next(&mut self) -> Result<bool, ReadError> {
-        // The packet borrows the reader: what is needed of it is taken apart at once.
+        // The packet borrows the reader, so the fields needed from it are extracted at once.
         let Some(packet) = self.reader.next_packet()? else {
             self.views.update(self.reader.interfaces());
             return Ok(false);
@@ -144,22 +145,22 @@ impl<R: Read> Analysis<R> {
         Ok(true)
     }
 
-    /// How the file is laid out.
+    /// File format.
     pub fn format(&self) -> Format {
         self.reader.format()
     }
 
-    /// What the file says of its interfaces.
+    /// The interfaces described in the file.
     pub fn interfaces(&self) -> &[Interface] {
         self.reader.interfaces()
     }
 
-    /// Packets read.
+    /// Number of packets read.
     pub fn pkts(&self) -> u64 {
         self.reader.packets_read()
     }
 
-    /// Bytes of the file read.
+    /// Number of bytes of the file read.
     pub fn bytes_read(&self) -> u64 {
         self.reader.bytes_read()
     }
@@ -172,21 +173,21 @@ impl<R: Read> Analysis<R> {
             .sum()
     }
 
-    /// The views at which there is an interface, and what was counted there.
+    /// The views with an interface of their own, and the counts of each.
     pub fn views(&self) -> impl Iterator<Item = (&View, Option<&ViewCounts>)> {
         self.indexed_views()
             .map(|(_, view, counted)| (view, counted))
     }
 
-    /// The same, with the views' numbers.
+    /// The same views with their numbers.
     fn indexed_views(&self) -> impl Iterator<Item = (usize, &View, Option<&ViewCounts>)> {
         let views = self.views.all.iter().enumerate();
         let there = views.filter(|(_, view)| view.is_there);
         there.map(|(index, view)| (index, view, self.counted.get(index)))
     }
 
-    /// The connections that were followed over time, of `views` in their order: number of the view
-    /// there, the row of either direction, and what it did.
+    /// The connections followed over time, for `views` in order: the number of the view in that
+    /// order, the row of each direction, and the timeline.
     pub fn timelines(&self) -> impl Iterator<Item = (usize, FlowRow, &Timeline)> {
         let views = self.indexed_views().enumerate();
         let counted = views.filter_map(|(place, (view, _, counted))| Some((place, view, counted?)));
@@ -202,7 +203,7 @@ impl<R: Read> Analysis<R> {
     }
 }
 
-/// More than any headers that are taken apart: link 24, IPv6 with extensions, TCP 60.
+/// Exceeds the total length of all headers that are decoded: link 24, IPv6 with extensions, TCP 60.
 const HEAD_BYTES: usize = 512;
 
 enum Writer<W: Write> {
@@ -210,25 +211,26 @@ enum Writer<W: Write> {
     Pcap(PcapWriter<W>),
 }
 
-/// Why a view was not written.
+/// Why a view could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// The capture cannot be read to its end; what came before was written.
+    /// The capture cannot be read to its end; packets read before the error have been written.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// It cannot be written.
+    /// The output cannot be written.
     #[error(transparent)]
     Write(#[from] WriteError),
-    /// A file has packets of one link type.
+    /// The output format allows one link type per file.
     #[error("the view has interfaces of different link types")]
     LinkTypes,
 }
 
 /// Writes the packets of one view (`is_wanted`) to a file with one interface, pcapng or classic
-/// pcap, in nanoseconds. Returns how many there were; those without a time are left out.
+/// pcap, in nanoseconds. Returns the number of packets written; packets without a timestamp are
+/// left out.
 ///
 /// # Errors
-/// The capture cannot be read, or the file not written.
+/// The capture cannot be read, or the file cannot be written.
 pub fn copy_view<R: Read, W: Write>(
     reader: &mut Reader<R>,
     out: W,
@@ -243,7 +245,7 @@ pub fn copy_view<R: Read, W: Write>(
         let packet = match reader.next_packet() {
             Ok(Some(packet)) => packet,
             Ok(None) => break,
-            // What was read before is written.
+            // Packets read before the error are written.
             Err(error) => {
                 failure = Some(error);
                 break;

@@ -1,8 +1,8 @@
-//! Taking frames apart as far as flows need it: addresses, ports, and what TCP's header says.
+//! Decodes frames as far as flow analysis requires: addresses, ports, and fields of the TCP header.
 //!
-//! What stands before the IP header is `link`'s; IPv4 and IPv6 with its extension headers in front of
-//! a fragment header, RFC 8200 section 4. A frame may have been cut short; what is needed must be
-//! there.
+//! Headers before the IP header are handled by `link`. This module decodes IPv4, and IPv6 with the
+//! extension headers up to a fragment header, RFC 8200 section 4. A frame may be truncated; the
+//! fields that are decoded must be present.
 
 mod link;
 
@@ -11,44 +11,44 @@ use crate::frame::{ICMP, TCP, UDP};
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 const MOST_EXTENSIONS: usize = 8;
-/// IANA's number; of IPv4's and the others `frame` has those.
+/// Protocol number of ICMPv6 (IANA); those of ICMP, TCP and UDP are in `frame`.
 pub const ICMPV6: u8 = 58;
 
-/// TCP's control bits.
+/// Control bits of TCP.
 pub mod flags {
-    /// Nothing more comes.
+    /// FIN: no more data from the sender.
     pub const FIN: u8 = 0x01;
-    /// Opens a connection.
+    /// SYN: opens a connection.
     pub const SYN: u8 = 0x02;
-    /// Ends one at once.
+    /// RST: resets the connection.
     pub const RST: u8 = 0x04;
-    /// End of what was written.
+    /// PSH: push function.
     pub const PSH: u8 = 0x08;
-    /// The acknowledgement number counts.
+    /// ACK: the acknowledgement number is valid.
     pub const ACK: u8 = 0x10;
-    /// Congestion was seen (RFC 3168).
+    /// ECE: ECN-Echo (RFC 3168).
     pub const ECE: u8 = 0x40;
-    /// The window was reduced (RFC 3168).
+    /// CWR: congestion window reduced (RFC 3168).
     pub const CWR: u8 = 0x80;
 }
 
-/// Between whom a packet travels.
+/// The two ends of a packet's flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Endpoints {
-    /// Address of the sender.
+    /// Source address.
     pub source: IpAddr,
-    /// Address of the receiver.
+    /// Destination address.
     pub destination: IpAddr,
-    /// 0 where there are no ports; of an echo its identifier.
+    /// Source port; 0 without ports; the identifier of an ICMP echo.
     pub source_port: u16,
-    /// As above.
+    /// Destination port, likewise.
     pub destination_port: u16,
-    /// IANA's number.
+    /// IANA protocol number.
     pub protocol: u8,
 }
 
 impl Endpoints {
-    /// The other way.
+    /// The ends of the reverse direction.
     pub fn reversed(&self) -> Endpoints {
         Endpoints {
             source: self.destination,
@@ -60,32 +60,32 @@ impl Endpoints {
     }
 }
 
-/// What TCP's header says.
+/// Fields of a TCP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpView {
     /// Sequence number.
     pub seq: u32,
     /// Acknowledgement number.
     pub ack: u32,
-    /// `flags`.
+    /// Control bits, as in `flags`.
     pub flags: u8,
-    /// As it stands there.
+    /// Window field, not scaled.
     pub window: u16,
-    /// Payload, by the length in the IP header.
+    /// Payload length according to the IP header.
     pub payload_bytes: u32,
-    /// Of a SYN.
+    /// Window scale option of a SYN.
     pub scale: OfferedScale,
 }
 
-/// By how much who sends a SYN would scale its windows (RFC 7323 section 2.2).
+/// The window scale option in a SYN (RFC 7323 section 2.2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum OfferedScale {
-    /// There is no SYN, or its options were cut off.
+    /// Not a SYN, or its options were truncated.
     #[default]
     NotSeen,
-    /// Its options have nothing about it.
+    /// A SYN without the option.
     None,
-    /// This number of bits to the left.
+    /// Shift count.
     Shift(u8),
 }
 
@@ -101,34 +101,34 @@ impl TcpView {
     }
 }
 
-/// What was understood of a packet.
+/// A decoded packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Decoded {
-    /// Between whom.
+    /// The ends of its flow.
     pub ends: Endpoints,
-    /// What the transport carries, bytes, by the length in the IP header.
+    /// Transport payload, bytes, according to the length in the IP header.
     pub payload_bytes: u32,
-    /// Of TCP.
+    /// TCP header fields.
     pub tcp: Option<TcpView>,
 }
 
-/// Why a packet belongs to no flow.
+/// Why a packet cannot be assigned to a flow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Undecoded {
-    /// The interface's link type is not known here.
+    /// The interface's link type is not supported.
     LinkType,
-    /// Not IP: ARP, LLDP and so on.
+    /// Not IP: ARP, LLDP and others.
     NotIp,
-    /// Fewer bytes were kept, or there, than the headers have.
+    /// The packet was captured or sent with fewer bytes than its headers need.
     CutShort,
-    /// A header says what cannot be.
+    /// A header has an invalid value.
     Malformed,
-    /// A later fragment: its ports are in the first.
+    /// A later fragment: only the first has the ports.
     Fragment,
 }
 
 impl Undecoded {
-    /// All of them.
+    /// All reasons.
     pub const ALL: [Undecoded; 5] = [
         Undecoded::LinkType,
         Undecoded::NotIp,
@@ -137,7 +137,7 @@ impl Undecoded {
         Undecoded::Fragment,
     ];
 
-    /// In words.
+    /// Description.
     pub fn words(self) -> &'static str {
         match self {
             Undecoded::LinkType => "of a link type that is not read",
@@ -149,7 +149,7 @@ impl Undecoded {
     }
 }
 
-/// Takes the beginning of a packet apart.
+/// Decodes the beginning of a packet.
 pub fn decode(link_type: LinkType, data: &[u8]) -> Result<Decoded, Undecoded> {
     ip(link::inside(link_type, data)?)
 }
@@ -172,7 +172,7 @@ fn ipv4(data: &[u8]) -> Result<Decoded, Undecoded> {
         Ok(IpAddr::V4(Ipv4Addr::from(four)))
     };
     let (source, destination) = (address(12)?, address(16)?);
-    // A total of zero is what a card that cuts large segments itself is given.
+    // A packet captured on its sender before TSO may have a total length of zero.
     let total = if total == 0 { data.len() } else { total };
     if header < 20 || total < header {
         return Err(Undecoded::Malformed);
@@ -196,7 +196,7 @@ fn ipv6(data: &[u8]) -> Result<Decoded, Undecoded> {
     let mut at = HEADER;
     for _ in 0..MOST_EXTENSIONS {
         let bytes = match protocol {
-            // Hop-by-hop options, routing, destination options.
+            // Hop-by-hop options, routing header, destination options.
             0 | 43 | 60 => (usize::from(byte_at(data, at + 1)?) + 1) * 8,
             44 if u16_at(data, at + 2)? >> 3 != 0 => return Err(Undecoded::Fragment),
             44 => 8,
@@ -210,7 +210,7 @@ fn ipv6(data: &[u8]) -> Result<Decoded, Undecoded> {
     transport(source, destination, protocol, rest, length)
 }
 
-/// `length` is the transport's, header and payload, whether it was kept or not.
+/// Decodes the transport header. `length` is that of header and payload, captured or not.
 fn transport(
     source: IpAddr,
     destination: IpAddr,
@@ -254,7 +254,7 @@ fn transport(
         }
         ICMP | ICMPV6 => {
             header = 8;
-            // An echo belongs to its identifier, both ways (RFC 792, RFC 4443 section 4).
+            // Both directions of an echo use its identifier (RFC 792, RFC 4443 section 4).
             if matches!(
                 (protocol, byte_at(data, 0)?),
                 (ICMP, 0 | 8) | (ICMPV6, 128 | 129)
@@ -272,7 +272,7 @@ fn transport(
     })
 }
 
-/// Options: RFC 9293 section 3.1.
+/// Parses the options: RFC 9293 section 3.1.
 fn offered_scale(data: &[u8], header: usize) -> OfferedScale {
     const END: u8 = 0;
     const NOTHING: u8 = 1;
@@ -284,7 +284,7 @@ fn offered_scale(data: &[u8], header: usize) -> OfferedScale {
             [END, ..] => return OfferedScale::None,
             [SCALE, 3, shift, ..] => return OfferedScale::Shift(shift),
             [] if data.len() >= header => return OfferedScale::None,
-            // What a length below two says cannot be; the others are behind what was kept.
+            // A length below two is invalid; options not found may lie beyond the captured bytes.
             [_, length, ..] if length >= 2 => match options.get(usize::from(length)..) {
                 Some(rest) => rest,
                 None => return OfferedScale::NotSeen,

@@ -1,55 +1,55 @@
-//! What can be wrong with a capture file.
+//! Errors of capture files.
 
 use std::io;
 
-/// Why the rest of a file cannot be read. What came before it has been handed over.
+/// Why the rest of a file cannot be read. Packets before the error have been returned.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// There is not a byte.
+    /// The file is empty.
     #[error("the file is empty: a capture begins with a header of 24 bytes (pcap) or 28 (pcapng)")]
     Empty,
-    /// It is something else.
+    /// The file has another format.
     #[error("not a capture: {what}; pcapng (0x0a0d0d0a) or pcap (0xa1b2c3d4, 0xa1b23c4d) expected")]
     Foreign {
-        /// What it seems to be.
+        /// The format that it appears to have.
         what: String,
     },
-    /// It ends too early.
+    /// The file is truncated.
     #[error("the file ends at byte {}, within {what} that begins at byte {at} and has {wanted} bytes", at + found)]
     Truncated {
-        /// Where the thing begins.
+        /// Offset at which the truncated element begins.
         at: u64,
-        /// Which thing.
+        /// The element.
         what: &'static str,
-        /// How long it says it is.
+        /// Its length according to the file.
         wanted: u64,
-        /// How much of it there is.
+        /// Number of bytes present.
         found: u64,
     },
-    /// Something in it cannot be.
+    /// A field has an invalid value.
     #[error("at byte {at}: {what} is {found}; {allowed}")]
     Invalid {
-        /// Where.
+        /// Offset of the field.
         at: u64,
-        /// Which field.
+        /// The field.
         what: &'static str,
-        /// What it says.
+        /// Its value.
         found: String,
-        /// What it may say.
+        /// The permitted values.
         allowed: String,
     },
-    /// It could not be read from the disk.
+    /// The file could not be read from the disk.
     #[error("at byte {at}: {source}")]
     Io {
-        /// Where.
+        /// Offset at which reading failed.
         at: u64,
-        /// What the system said.
+        /// Error of the operating system.
         source: io::Error,
     },
 }
 
 impl ReadError {
-    /// The byte of the file at which what is wrong begins.
+    /// Offset in the file at which the error begins.
     pub fn at_byte(&self) -> u64 {
         match self {
             ReadError::Empty | ReadError::Foreign { .. } => 0,
@@ -74,36 +74,36 @@ impl ReadError {
     }
 }
 
-/// Why a packet was not written.
+/// Why a packet could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// No such interface was added.
+    /// The interface has not been added.
     #[error("interface {interface} was not added; there are {count}")]
     NoInterface {
-        /// Which one was asked for.
+        /// Number of the interface.
         interface: u32,
-        /// How many there are.
+        /// Number of interfaces added.
         count: usize,
     },
-    /// More than any reader takes.
+    /// The packet exceeds the limit of readers.
     #[error("{bytes} bytes of a packet; at most 262144 are kept")]
     TooLong {
-        /// How many.
+        /// Size of the packet.
         bytes: usize,
     },
-    /// A name does not fit.
+    /// A name is too long.
     #[error("a name of {bytes} bytes; at most 255")]
     LongName {
-        /// How many.
+        /// Length of the name.
         bytes: usize,
     },
-    /// The format has no such time.
+    /// The format cannot represent the time.
     #[error("{at_ns} ns since 1970: pcap ends in 2106")]
     Time {
-        /// Which one.
+        /// The time.
         at_ns: u64,
     },
-    /// The system refused it.
+    /// Error of the operating system.
     #[error(transparent)]
     Io(#[from] io::Error),
 }

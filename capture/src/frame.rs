@@ -1,16 +1,16 @@
-//! Making frames: Ethernet, IPv4, and TCP, UDP or ICMP echo, with checksums, of packets whose
-//! payload is zeros.
+//! Builds frames: Ethernet, IPv4, and TCP, UDP or ICMP echo, with checksums. The payload of the
+//! packets is all zeros.
 //!
 //! Sources: RFC 791 section 3.1 (IPv4), RFC 9293 section 3.1 (TCP), RFC 7323 sections 2 and 3
-//! (window scale, timestamps), RFC 2018 sections 2 and 3 (SACK), RFC 768 (UDP), RFC 792 (echo),
-//! RFC 1071 (checksum). Options of TCP lie as Linux lays them out: aligned to 32 bits by NOPs.
+//! (window scale, timestamps), RFC 2018 sections 2 and 3 (SACK), RFC 768 (UDP), RFC 792 (echo), RFC
+//! 1071 (checksum). TCP options are laid out as in Linux: aligned to 32 bits with NOPs.
 
 /// An Ethernet header: two addresses and a type.
 pub const ETHERNET_BYTES: usize = 14;
 /// An IPv4 header without options.
 pub const IPV4_BYTES: usize = 20;
 const ETHERTYPE_IPV4: [u8; 2] = [0x08, 0x00];
-/// Protocol numbers of IANA.
+/// IANA protocol numbers.
 pub const ICMP: u8 = 1;
 /// See `ICMP`.
 pub const TCP: u8 = 6;
@@ -27,31 +27,31 @@ const OPTION_SACK_PERMITTED: u8 = 4;
 const OPTION_SACK: u8 = 5;
 const OPTION_TIMESTAMPS: u8 = 8;
 
-/// What stands in front of a transport's header.
+/// Headers before the transport header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OuterHeaders {
-    /// Ethernet address of who sends the frame.
+    /// Source Ethernet address.
     pub source_mac: [u8; 6],
-    /// Of who is to take it.
+    /// Destination Ethernet address.
     pub destination_mac: [u8; 6],
-    /// IPv4 address.
+    /// Source IPv4 address.
     pub source: [u8; 4],
-    /// IPv4 address.
+    /// Destination IPv4 address.
     pub destination: [u8; 4],
     /// DSCP (6 bits) and ECN (2 bits).
     pub traffic_class: u8,
-    /// Of the datagram; its fragments share it.
+    /// Identification of the datagram; its fragments have the same.
     pub identification: u16,
-    /// Bytes of the packet with its IP header.
+    /// Total length of the packet, bytes.
     pub ip_bytes: u16,
 }
 
 /// A TCP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TcpHeader<'a> {
-    /// Of who sends it.
+    /// Source port.
     pub source_port: u16,
-    /// Of who receives it.
+    /// Destination port.
     pub destination_port: u16,
     /// Sequence number.
     pub seq: u32,
@@ -59,37 +59,37 @@ pub struct TcpHeader<'a> {
     pub ack: u32,
     /// CWR, ECE, URG, ACK, PSH, RST, SYN, FIN from the highest bit to the lowest.
     pub flags: u8,
-    /// AE, the bit before them (RFC 9768 section 3.1.1).
+    /// AE, the bit above CWR (RFC 9768 section 3.1.1).
     pub is_accurate_ecn: bool,
-    /// As it stands there: scaled.
+    /// Window field: already scaled.
     pub window: u16,
     /// TSval and TSecr.
     pub timestamps: Option<(u32, u32)>,
-    /// Left and right edges; four at most, three beside timestamps.
+    /// Left and right edges; at most four blocks, three with timestamps.
     pub sack: &'a [(u32, u32)],
-    /// What only a SYN has.
+    /// Options that only a SYN carries.
     pub syn: Option<SynOptions>,
 }
 
 /// Options of a SYN.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SynOptions {
-    /// Largest segment it can take, bytes.
+    /// Maximum segment size, bytes.
     pub mss: u16,
-    /// Whether SACK may be used.
+    /// Whether the SACK-permitted option is included.
     pub sack_permitted: bool,
-    /// Shift of its windows.
+    /// Window scale shift.
     pub window_scale: u8,
 }
 
-/// Makes frames in a buffer that is used again.
+/// Builds frames in a reused buffer.
 #[derive(Debug, Clone, Default)]
 pub struct FrameMaker {
     bytes: Vec<u8>,
 }
 
 impl FrameMaker {
-    /// A TCP segment.
+    /// Builds a TCP segment.
     pub fn tcp(&mut self, outer: &OuterHeaders, header: &TcpHeader<'_>) -> &[u8] {
         self.begin(outer, TCP, DO_NOT_FRAGMENT);
         let at = self.bytes.len();
@@ -107,7 +107,7 @@ impl FrameMaker {
         &self.bytes
     }
 
-    /// A UDP datagram that is whole.
+    /// Builds an unfragmented UDP datagram.
     pub fn udp(&mut self, outer: &OuterHeaders, source_port: u16, destination_port: u16) -> &[u8] {
         self.begin(outer, UDP, DO_NOT_FRAGMENT);
         let at = self.bytes.len();
@@ -117,8 +117,8 @@ impl FrameMaker {
         &self.bytes
     }
 
-    /// A fragment of a UDP datagram: its payload bytes, and where it begins, in bytes behind its IP
-    /// header on (RFC 791 section 3.2). The first has the UDP header.
+    /// Builds a fragment of a UDP datagram: its payload bytes, and its offset in bytes after the IP
+    /// header (RFC 791 section 3.2). The first fragment carries the UDP header.
     pub fn udp_fragment(
         &mut self,
         outer: &OuterHeaders,
@@ -139,7 +139,7 @@ impl FrameMaker {
         &self.bytes
     }
 
-    /// An ICMP echo request or reply.
+    /// Builds an ICMP echo request or reply.
     pub fn echo(
         &mut self,
         outer: &OuterHeaders,
@@ -212,7 +212,8 @@ impl FrameMaker {
         self.put_checksum(field, sum, protocol == UDP);
     }
 
-    /// RFC 1071; of UDP zero says that there is none, and is sent as ones (RFC 768).
+    /// RFC 1071; a UDP checksum of zero means that there is none, so zero is sent as all ones (RFC
+    /// 768).
     fn put_checksum(&mut self, at: usize, sum: u32, is_udp: bool) {
         let mut sum = sum;
         while sum > 0xffff {
@@ -242,12 +243,12 @@ fn transport_bytes(outer: &OuterHeaders) -> u16 {
     outer.ip_bytes.saturating_sub(IPV4_BYTES as u16)
 }
 
-/// Of addresses, protocol and length (RFC 768, RFC 9293 section 3.1).
+/// Pseudo-header: addresses, protocol and length (RFC 768, RFC 9293 section 3.1).
 fn pseudo_sum(outer: &OuterHeaders, protocol: u8, length: u16) -> u32 {
     sum_of(&outer.source) + sum_of(&outer.destination) + u32::from(protocol) + u32::from(length)
 }
 
-/// Sum of 16-bit words; headers have a whole number of them, and what follows is zeros.
+/// Sum of 16-bit words. Headers have an even number of bytes, and the payload is zeros.
 fn sum_of(bytes: &[u8]) -> u32 {
     let words = bytes.chunks_exact(2);
     words

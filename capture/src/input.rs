@@ -1,9 +1,9 @@
-//! Reading whole things from a stream that may end anywhere.
+//! Reads complete elements from a stream that may be truncated.
 
 use crate::error::ReadError;
 use std::io::{self, Read};
 
-/// A stream that knows how far it has been read.
+/// A stream that counts the bytes read.
 #[derive(Debug)]
 pub(crate) struct Input<R> {
     from: R,
@@ -15,14 +15,14 @@ impl<R: Read> Input<R> {
         Input { from, at: 0 }
     }
 
-    /// Bytes taken so far.
+    /// Number of bytes read so far.
     pub(crate) fn at(&self) -> u64 {
         self.at
     }
 
-    /// Reads up to `count` bytes into an emptied buffer, fewer only at the end of the file.
+    /// Clears the buffer and reads up to `count` bytes into it, fewer only at the end of the file.
     ///
-    /// The buffer grows with what is there, not with what a file says it has.
+    /// The buffer grows with the bytes present, not with the length stated in the file.
     pub(crate) fn read_up_to(&mut self, buffer: &mut Vec<u8>, count: u64) -> Result<(), ReadError> {
         buffer.clear();
         let read = (&mut self.from).take(count).read_to_end(buffer);
@@ -32,7 +32,7 @@ impl<R: Read> Input<R> {
             .map_err(|source| ReadError::Io { at, source })
     }
 
-    /// Reads `count` bytes of a thing that began at `begin` and has `wanted` bytes in all.
+    /// Reads `count` bytes of an element that began at `begin` and has `wanted` bytes in total.
     pub(crate) fn read_exactly(
         &mut self,
         buffer: &mut Vec<u8>,
@@ -46,7 +46,7 @@ impl<R: Read> Input<R> {
         Ok(())
     }
 
-    /// Passes over `count` bytes.
+    /// Skips `count` bytes.
     pub(crate) fn skip(&mut self, count: u64, of: Extent) -> Result<(), ReadError> {
         let at = self.at;
         let passed = io::copy(&mut (&mut self.from).take(count), &mut io::sink());
@@ -68,11 +68,11 @@ impl<R: Read> Input<R> {
     }
 }
 
-/// Something that is to be read whole.
+/// An element that must be read completely.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Extent {
     pub what: &'static str,
-    /// Its first byte in the file.
+    /// Offset of its first byte in the file.
     pub begin: u64,
     pub bytes: u64,
 }

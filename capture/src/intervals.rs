@@ -1,10 +1,11 @@
-//! Time cut into equal intervals, which double when there would be too many.
+//! Equal time intervals. When a new time would exceed their maximum number, the interval width
+//! doubles.
 
 const FIRST_WIDTH_NS: i64 = 1_000_000;
 
-/// What two intervals that become one have together.
+/// Merging of the values of two adjacent intervals.
 pub trait Merge: Default {
-    /// Takes in what the interval after this one has.
+    /// Adds the values of the next interval.
     fn merge(&mut self, later: Self);
 }
 
@@ -14,20 +15,20 @@ impl Merge for u64 {
     }
 }
 
-/// What was seen in each of at most this number of intervals of equal width.
+/// Values of at most `most` intervals of equal width.
 #[derive(Debug, Clone)]
 pub struct Intervals<T> {
-    /// Length of an interval: a power of two, in milliseconds.
+    /// Width of an interval: a power of two, in milliseconds.
     pub width_ns: i64,
-    /// When the first begins. What is earlier is counted there.
+    /// Start of the first interval. Earlier times are counted in it.
     pub begin_ns: i64,
-    /// Up to the last in which something was seen.
+    /// Up to the last interval with a value.
     pub all: Vec<T>,
     most: usize,
 }
 
 impl<T: Merge> Intervals<T> {
-    /// None yet, and never more than `most`, which is two or more.
+    /// No intervals yet, and never more than `most`, which is at least two.
     pub fn new(begin_ns: i64, most: usize) -> Intervals<T> {
         Intervals {
             width_ns: FIRST_WIDTH_NS,
@@ -37,7 +38,7 @@ impl<T: Merge> Intervals<T> {
         }
     }
 
-    /// The interval of an instant.
+    /// The interval that contains this time.
     pub fn at(&mut self, at_ns: i64) -> &mut T {
         let since = at_ns.saturating_sub(self.begin_ns).max(0);
         while since / self.width_ns >= self.most as i64 {

@@ -8,15 +8,16 @@
 //! | pcapng | one section; Interface Description, Enhanced Packet and Interface Statistics Blocks; nanoseconds | any byte order and resolution, several sections, Simple Packet and the obsolete Packet Blocks; blocks of other types are skipped |
 //! | pcap | nanoseconds (magic 0xa1b23c4d) or microseconds (0xa1b2c3d4) | both, in any byte order |
 //!
-//! Not read: the options of packets, name resolution and decryption blocks, pcap as modified by
-//! Kuznetzov (magic 0xa1b2cd34), and compressed files; the last two are named as what they are.
+//! Not supported: options of packets, name resolution and decryption blocks, pcap as modified by
+//! Kuznetzov (magic 0xa1b2cd34), and compressed files; the last two are identified in the error.
 //!
-//! `frame` makes the frames of simulated packets, `decode` takes frames apart, `flows` counts the
+//! `frame` builds the frames of simulated packets, `decode` decodes frames, `flows` counts the
 //! flows of a capture by two rules, `over_time` follows the largest of them in `intervals`, `views`
-//! says which interfaces are seen together, and `analysis` does these for a file.
+//! groups the interfaces whose packets are seen at one place, and `analysis` applies these to a
+//! file.
 //!
-//! A reader holds one packet at a time, however large the file and whatever it says. What was
-//! read before an error stays read; the error says at which byte it is.
+//! A reader holds one packet at a time, whatever the size and contents of the file. Packets read
+//! before an error remain valid; the error gives its byte offset.
 //!
 //! ```
 //! use dumbbell_capture::{Interface, LinkType, PcapngWriter, Reader};
@@ -52,10 +53,10 @@ pub use pcap::{PcapWriter, Resolution};
 pub use pcapng::writer::{InterfaceCounts, PcapngWriter};
 pub use reader::{Format, Reader};
 
-/// The most bytes kept of one packet; the limit of libpcap (MAXIMUM_SNAPLEN) and Wireshark.
+/// Maximum number of bytes kept of a packet; the limit of libpcap (MAXIMUM_SNAPLEN) and Wireshark.
 pub const LARGEST_PACKET_BYTES: u32 = 262_144;
 
-/// What a packet begins with: LINKTYPE_ values.
+/// Type of the link-layer header: LINKTYPE_ values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct LinkType(pub u16);
 
@@ -64,15 +65,15 @@ impl LinkType {
     pub const NULL: LinkType = LinkType(0);
     /// An Ethernet header.
     pub const ETHERNET: LinkType = LinkType(1);
-    /// PPP in HDLC-like framing, or without it.
+    /// PPP, with or without HDLC-like framing.
     pub const PPP: LinkType = LinkType(9);
-    /// An IP header; DLT_RAW of most systems.
+    /// An IP header; DLT_RAW on most systems.
     pub const RAW_BSD: LinkType = LinkType(12);
-    /// An IP header; DLT_RAW of OpenBSD.
+    /// An IP header; DLT_RAW on OpenBSD.
     pub const RAW_OPENBSD: LinkType = LinkType(14);
     /// An IPv4 or IPv6 header.
     pub const RAW: LinkType = LinkType(101);
-    /// OpenBSD's loopback: as `NULL`, in network byte order.
+    /// OpenBSD loopback: as `NULL`, in network byte order.
     pub const LOOP: LinkType = LinkType(108);
     /// The pseudo header of Linux's "any" device.
     pub const LINUX_SLL: LinkType = LinkType(113);
@@ -80,27 +81,27 @@ impl LinkType {
     pub const IPV4: LinkType = LinkType(228);
     /// An IPv6 header.
     pub const IPV6: LinkType = LinkType(229);
-    /// The pseudo header of Linux's "any" device, version 2: what tcpdump writes since 4.99.
+    /// The pseudo header of Linux's "any" device, version 2: written by tcpdump since 4.99.
     pub const LINUX_SLL2: LinkType = LinkType(276);
 }
 
-/// Where packets were captured.
+/// A capture interface.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Interface {
-    /// Its name; empty where the file gives none. At most 255 bytes of it are read.
+    /// Its name; empty if the file gives none. At most 255 bytes of it are read.
     pub name: String,
-    /// What its packets begin with.
+    /// Link type of its packets.
     pub link_type: LinkType,
-    /// This number of bytes of each packet were kept; 0 for no limit.
+    /// Maximum number of bytes kept of each packet (snapshot length); 0 for no limit.
     pub snap_bytes: u32,
-    /// Packets the interface received, as counted at the end of a capture.
+    /// Packets received by the interface, as counted at the end of a capture.
     pub received_pkts: Option<u64>,
-    /// Packets it dropped for want of room.
+    /// Packets dropped by the interface for lack of buffer space.
     pub dropped_pkts: Option<u64>,
 }
 
 impl Interface {
-    /// One about which nothing has been counted.
+    /// An interface without counts.
     pub fn new(name: &str, link_type: LinkType, snap_bytes: u32) -> Interface {
         Interface {
             name: name.to_owned(),
@@ -112,15 +113,15 @@ impl Interface {
     }
 }
 
-/// A packet as captured.
+/// A captured packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Packet<'a> {
     /// Index into the interfaces of the reader.
     pub interface: usize,
-    /// Since 1970-01-01 00:00 UTC; none in a Simple Packet Block.
+    /// Nanoseconds since 1970-01-01 00:00 UTC; None in a Simple Packet Block.
     pub at_ns: Option<i64>,
-    /// Its length when it was captured, never less than that of `data`.
+    /// Original length of the packet, at least that of `data`.
     pub original_bytes: u32,
-    /// Its beginning, as far as it was kept.
+    /// The captured bytes.
     pub data: &'a [u8],
 }

@@ -1,11 +1,11 @@
-//! Byte order: a capture is in that of the machine that wrote it.
+//! Byte order: a capture uses that of the machine that wrote it.
 
-/// Which byte comes first.
+/// Byte order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteOrder {
-    /// The least significant.
+    /// Least significant byte first.
     Little,
-    /// The most significant.
+    /// Most significant byte first.
     Big,
 }
 
@@ -31,7 +31,7 @@ impl ByteOrder {
         });
     }
 
-    /// The 16 bits at an offset, if there are that many.
+    /// The 16 bits at an offset; None beyond the end.
     pub(crate) fn u16_at(self, bytes: &[u8], at: usize) -> Option<u16> {
         let two = bytes.get(at..at + 2)?.try_into().ok()?;
         Some(match self {
@@ -40,7 +40,7 @@ impl ByteOrder {
         })
     }
 
-    /// The 32 bits at an offset, if there are that many.
+    /// The 32 bits at an offset; None beyond the end.
     pub(crate) fn u32_at(self, bytes: &[u8], at: usize) -> Option<u32> {
         let four = bytes.get(at..at + 4)?.try_into().ok()?;
         Some(match self {
@@ -49,7 +49,7 @@ impl ByteOrder {
         })
     }
 
-    /// The 64 bits at an offset, if there are that many.
+    /// The 64 bits at an offset; None beyond the end.
     pub(crate) fn u64_at(self, bytes: &[u8], at: usize) -> Option<u64> {
         let eight = bytes.get(at..at + 8)?.try_into().ok()?;
         Some(match self {

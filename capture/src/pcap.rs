@@ -1,4 +1,4 @@
-//! Classic pcap (draft-ietf-opsawg-pcap): a header, then packets of one interface.
+//! Classic pcap (draft-ietf-opsawg-pcap): a header, followed by packets of one interface.
 
 use crate::error::{ReadError, WriteError};
 use crate::input::{Extent, Input};
@@ -13,12 +13,12 @@ const HEADER_BYTES: u64 = 24;
 const RECORD_BYTES: u64 = 16;
 const NS_PER_S: u64 = 1_000_000_000;
 
-/// The unit of a file's times.
+/// Timestamp unit of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resolution {
-    /// 10^-6 s; what every reader knows.
+    /// 10^-6 s; supported by every reader.
     Microseconds,
-    /// 10^-9 s; libpcap 1.5, Wireshark and tcpdump know it.
+    /// 10^-9 s; supported by libpcap 1.5, Wireshark and tcpdump.
     Nanoseconds,
 }
 
@@ -48,12 +48,12 @@ pub struct PcapWriter<W> {
 }
 
 impl<W: Write> PcapWriter<W> {
-    /// Begins a file, in little-endian order.
+    /// Begins a file in little-endian byte order.
     ///
-    /// `out` should be buffered: it is written to once a packet.
+    /// `out` should be buffered: each packet is one write.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Errors of `out`.
     pub fn new(
         out: W,
         resolution: Resolution,
@@ -63,10 +63,10 @@ impl<W: Write> PcapWriter<W> {
         PcapWriter::with_byte_order(out, resolution, link_type, snap_bytes, ByteOrder::Little)
     }
 
-    /// Begins a file as another machine would.
+    /// Begins a file in the byte order of another machine.
     ///
     /// # Errors
-    /// What `out` says.
+    /// Errors of `out`.
     pub fn with_byte_order(
         mut out: W,
         resolution: Resolution,
@@ -90,10 +90,10 @@ impl<W: Write> PcapWriter<W> {
         })
     }
 
-    /// Writes a packet. A time between two units is that of the earlier one.
+    /// Writes a packet. Its time is rounded down to the unit of the file.
     ///
     /// # Errors
-    /// The time is after 2106, there are more than 262,144 bytes, or what `out` says.
+    /// The time is after 2106, there are more than 262,144 bytes, or `out` fails.
     pub fn write(
         &mut self,
         at_ns: u64,
@@ -122,14 +122,14 @@ impl<W: Write> PcapWriter<W> {
     /// Ends the file.
     ///
     /// # Errors
-    /// What `out` says when it is flushed.
+    /// `out` fails when it is flushed.
     pub fn finish(mut self) -> Result<W, WriteError> {
         self.out.flush()?;
         Ok(self.out)
     }
 }
 
-/// What the header of a file says.
+/// Fields of the file header.
 #[derive(Debug)]
 pub(crate) struct PcapReader {
     order: ByteOrder,
@@ -137,7 +137,7 @@ pub(crate) struct PcapReader {
 }
 
 impl PcapReader {
-    /// Which kind of pcap begins with these bytes.
+    /// The pcap variant with this magic number.
     pub(crate) fn recognised(magic: [u8; 4]) -> Option<PcapReader> {
         let kind = |order, magic| match magic {
             MAGIC_MICROSECONDS => Some((order, Resolution::Microseconds)),
@@ -149,7 +149,7 @@ impl PcapReader {
             .map(|(order, resolution)| PcapReader { order, resolution })
     }
 
-    /// Reads what follows the magic number.
+    /// Reads the header after the magic number.
     pub(crate) fn read_header<R: Read>(
         &self,
         input: &mut Input<R>,
@@ -168,12 +168,12 @@ impl PcapReader {
             let found = format!("{major}.{minor}");
             return Err(ReadError::invalid(4, "the version", found, "2.4 is read"));
         }
-        // The upper half of the last field says whether frames end with a check sequence.
+        // The upper half of the last field states whether frames end with a frame check sequence.
         let link_type = LinkType(u32_at(16) as u16);
         Ok(Interface::new("", link_type, u32_at(12)))
     }
 
-    /// Reads the next packet into the buffer; none at the end.
+    /// Reads the next packet into the buffer; None at the end.
     pub(crate) fn next<'a, R: Read>(
         &self,
         input: &mut Input<R>,

@@ -1,4 +1,4 @@
-//! Any capture, packet by packet.
+//! Reads a capture of either format, packet by packet.
 
 use crate::error::ReadError;
 use crate::input::Input;
@@ -8,12 +8,12 @@ use crate::pcapng::reader::PcapngReader;
 use crate::{Interface, Packet};
 use std::io::Read;
 
-/// How a file is laid out.
+/// File format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// Blocks.
+    /// pcapng: blocks.
     Pcapng,
-    /// A header and packets.
+    /// Classic pcap: a header and packets.
     Pcap,
 }
 
@@ -38,7 +38,7 @@ impl<R: Read> Reader<R> {
     /// Reads the header. `from` should be buffered.
     ///
     /// # Errors
-    /// It is empty, no capture, or its header cannot be read.
+    /// The file is empty or not a capture, or its header cannot be read.
     pub fn new(from: R) -> Result<Reader<R>, ReadError> {
         let mut input = Input::new(from);
         let mut buffer = Vec::new();
@@ -69,7 +69,7 @@ impl<R: Read> Reader<R> {
         })
     }
 
-    /// Which format it is.
+    /// Format of the file.
     pub fn format(&self) -> Format {
         match self.kind {
             FormatReader::Pcapng(_) => Format::Pcapng,
@@ -77,22 +77,22 @@ impl<R: Read> Reader<R> {
         }
     }
 
-    /// The interfaces met so far, of all sections; in a pcap one without a name.
+    /// The interfaces found so far, of all sections; for pcap, one interface without a name.
     pub fn interfaces(&self) -> &[Interface] {
         &self.interfaces
     }
 
-    /// Packets handed over so far.
+    /// Number of packets returned so far.
     pub fn packets_read(&self) -> u64 {
         self.packets
     }
 
-    /// Bytes of the file read so far.
+    /// Number of bytes of the file read so far.
     pub fn bytes_read(&self) -> u64 {
         self.input.at()
     }
 
-    /// The next packet; none at the end, and none after an error.
+    /// The next packet; None at the end and after an error.
     ///
     /// # Errors
     /// The rest of the file cannot be read.
@@ -113,7 +113,7 @@ impl<R: Read> Reader<R> {
     }
 }
 
-/// Names what is often taken for a capture.
+/// Identifies formats that are often mistaken for captures.
 fn foreign(head: &[u8]) -> ReadError {
     let what = match head {
         [0x1f, 0x8b, ..] => "compressed by gzip, unpack it first".to_owned(),

@@ -1,29 +1,29 @@
-//! Which packets of a file are seen together.
+//! Views: groups of interfaces whose packets are seen at one place.
 //!
-//! Of most captures those of one interface. A capture of a simulated or virtual queue has several
-//! for each queue, named `a->b before`, `a->b after` and `a->b arrived`: a packet that passes is
-//! in all of them. What somebody sees at host a before (or after) the queue towards b is
-//! `a->b before` (or `after`) and `b->a arrived`.
+//! In most captures a view is one interface. A capture of a simulated or virtual queue has several
+//! interfaces for each queue, named `a->b before`, `a->b after` and `a->b arrived`: a packet that
+//! passes the queue is in all of them. The view at host a before (or after) the queue towards b
+//! consists of `a->b before` (or `after`) and `b->a arrived`.
 
 use crate::Interface;
 use std::collections::HashMap;
 
-/// Views that are told apart: of further interfaces nothing is counted.
+/// Maximum number of views; packets of further interfaces are not counted.
 pub const MOST_VIEWS: usize = 1024;
 
-/// Where a view stands.
+/// Position of a view.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
     /// Before a queue.
     Before,
-    /// After it.
+    /// After a queue.
     After,
-    /// Not said.
+    /// Not stated.
     Unknown,
 }
 
 impl Place {
-    /// As in the column `place`.
+    /// Value in the column `place`.
     pub fn code(self) -> i8 {
         match self {
             Place::Before => 0,
@@ -36,26 +36,27 @@ impl Place {
 /// A place at which packets are seen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
-    /// Name of the queue, or of the interface; empty where the file gives none.
+    /// Name of the queue or of the interface; empty if the file gives none.
     pub name: String,
-    /// Where.
+    /// Position relative to the queue.
     pub place: Place,
-    /// Whether an interface is just there, and not only what comes to it from elsewhere.
+    /// Whether an interface captures at this place, rather than only packets arriving from
+    /// elsewhere.
     pub is_there: bool,
 }
 
-/// The views of a file, as its interfaces appear.
+/// The views of a file, in the order in which its interfaces appear.
 #[derive(Debug, Default)]
 pub struct Views {
-    /// In the order in which they appeared.
+    /// In order of appearance.
     pub all: Vec<View>,
     by_name: HashMap<(String, Place), usize>,
-    /// The views of each interface: one, or two of what arrives.
+    /// The views of each interface: one, or two for an interface of arrivals.
     of_interface: Vec<[Option<usize>; 2]>,
 }
 
 impl Views {
-    /// Takes notice of interfaces that have appeared.
+    /// Adds interfaces that have appeared.
     pub fn update(&mut self, interfaces: &[Interface]) {
         let known = self.of_interface.len();
         for (index, interface) in interfaces.iter().enumerate().skip(known) {
@@ -64,7 +65,7 @@ impl Views {
         }
     }
 
-    /// The views in which a packet of an interface is; none of interfaces beyond `MOST_VIEWS`.
+    /// The views that contain packets of an interface; none for interfaces beyond `MOST_VIEWS`.
     pub fn of(&self, interface: usize) -> impl Iterator<Item = usize> {
         let views = self.of_interface.get(interface);
         views.into_iter().flatten().flatten().copied()
@@ -84,7 +85,8 @@ impl Views {
                 _ => {}
             }
         }
-        // Two interfaces of one name are two views, as of two hosts whose captures were merged.
+        // Two interfaces with the same name are two views, for example of two hosts with merged
+        // captures.
         let is_taken = |name: &str| {
             let key = (name.to_owned(), Place::Unknown);
             self.by_name.contains_key(&key)
@@ -117,7 +119,7 @@ impl Views {
     }
 }
 
-/// The other direction of a queue: `b->a#2` of `a->b#2`.
+/// The reverse direction of a queue: `b->a#2` for `a->b#2`.
 fn reversed(queue: &str) -> Option<String> {
     let (from, rest) = queue.split_once("->")?;
     match rest.split_once('#') {

@@ -1,11 +1,11 @@
-//! What stands before the IP header, by the interface's link type.
+//! Headers before the IP header, by the link type of the interface.
 //!
-//! | link type | what it is |
+//! | link type | headers |
 //! | --- | --- |
 //! | 1 | Ethernet, with up to four of: VLAN tag (IEEE 802.1Q), MPLS label (RFC 3032), PPPoE session (RFC 2516) |
 //! | 9 | PPP in HDLC-like framing (RFC 1662) |
-//! | 12, 14, 101, 228, 229 | an IP header |
-//! | 0, 108 | four bytes of BSD loopback, in one or the other byte order |
+//! | 12, 14, 101, 228, 229 | none: an IP header |
+//! | 0, 108 | four bytes of BSD loopback, in either byte order |
 //! | 113, 276 | Linux's "any" device, version 1 and 2 |
 //!
 //! Source: link types as registered with draft-ietf-opsawg-pcaplinktype.
@@ -18,13 +18,13 @@ const IPV6: u16 = 0x86dd;
 const VLAN_TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
 const MPLS: [u16; 2] = [0x8847, 0x8848];
 const PPPOE_SESSION: u16 = 0x8864;
-/// PPP's own numbers of the two.
+/// PPP protocol numbers of IPv4 and IPv6.
 const PPP_IPV4: u16 = 0x0021;
 const PPP_IPV6: u16 = 0x0057;
-/// Tags, labels and sessions around one packet.
+/// Maximum number of tags, labels and PPPoE sessions around a packet.
 const MOST_SHELLS: usize = 4;
 
-/// The packet inside a frame, from its IP header on.
+/// The packet inside a frame, starting at its IP header.
 pub(super) fn inside(link_type: LinkType, data: &[u8]) -> Result<&[u8], Undecoded> {
     match link_type {
         LinkType::ETHERNET => by_type(u16_at(data, 12)?, &data[14..]),
@@ -41,7 +41,7 @@ pub(super) fn inside(link_type: LinkType, data: &[u8]) -> Result<&[u8], Undecode
     }
 }
 
-/// What an EtherType says that follows.
+/// The packet that follows this EtherType.
 fn by_type(mut kind: u16, mut data: &[u8]) -> Result<&[u8], Undecoded> {
     for _ in 0..=MOST_SHELLS {
         match kind {
@@ -64,7 +64,8 @@ fn by_type(mut kind: u16, mut data: &[u8]) -> Result<&[u8], Undecoded> {
     Err(Undecoded::NotIp)
 }
 
-/// Behind the last label nothing says what follows: IP by its version, else something else.
+/// No field identifies the protocol after the last MPLS label: IP is recognised by its version, and
+/// anything else is not IP.
 fn labelled(data: &[u8]) -> Result<&[u8], Undecoded> {
     match byte_at(data, 0)? >> 4 {
         4 | 6 => Ok(data),
@@ -72,7 +73,8 @@ fn labelled(data: &[u8]) -> Result<&[u8], Undecoded> {
     }
 }
 
-/// RFC 1662 section 3.1; address and control may be left out, and so may the protocol's first byte.
+/// RFC 1662 section 3.1; address and control may be omitted, and so may the first byte of the
+/// protocol.
 fn ppp(data: &[u8]) -> Result<&[u8], Undecoded> {
     let data = data.strip_prefix(&[0xff, 0x03]).unwrap_or(data);
     let (protocol, rest) = match byte_at(data, 0)? {

@@ -1,11 +1,11 @@
-//! Flows of a capture: bytes, packets, times, and what was sent again by two rules.
+//! Flows of a capture: bytes, packets, times, and retransmissions by two rules.
 //!
-//! A flow is what two ends exchange: addresses, protocol and ports. Its two directions are
-//! counted apart. A SYN with another sequence number than the first one seen from its sender begins
-//! a new connection.
+//! A flow is the traffic between two ends, identified by addresses, protocol and ports. Its two
+//! directions are counted separately. A SYN whose sequence number differs from the first one seen
+//! from its sender begins a new connection.
 //!
-//! The two rules are in `wireshark` (what the field's tool flags) and `seen` (ours). They agree
-//! on how many segments did not advance the sequence and differ in what they call them.
+//! The two rules are in `wireshark` (Wireshark's flags) and `seen` (ours). They agree on the number
+//! of segments that did not advance the sequence and differ in how they classify them.
 
 mod seen;
 mod wireshark;
@@ -17,45 +17,45 @@ pub use seen::Repeats;
 pub(crate) use seen::ahead;
 pub use wireshark::WiresharkFlags;
 
-/// What one direction of a flow did. Times are the capture's.
+/// Counts of one direction of a flow. Times are those of the capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowRow {
-    /// From whom to whom.
+    /// Source and destination.
     pub ends: Endpoints,
-    /// Counts connections of the same ends, from 1.
+    /// Number of the connection among those with the same ends, from 1.
     pub connection: u32,
-    /// Whether this is the direction of who did not speak first.
+    /// Whether this is the direction of the end that did not send first.
     pub is_reply: bool,
-    /// First packet.
+    /// Time of the first packet.
     pub first_ns: i64,
-    /// Last packet.
+    /// Time of the last packet.
     pub last_ns: i64,
-    /// All packets.
+    /// Number of packets.
     pub pkts: u64,
-    /// Their bytes from the link's header on, as captured (`frame.len`).
+    /// Their bytes, including the link-layer header, before truncation (`frame.len`).
     pub bytes: u64,
-    /// What the transport carried.
+    /// Transport payload.
     pub payload_bytes: u64,
     /// Packets with payload.
     pub data_pkts: u64,
-    /// By Wireshark's rules.
+    /// Retransmissions by Wireshark's rules.
     pub wireshark: WiresharkFlags,
-    /// By ours.
+    /// Retransmissions by our rule.
     pub repeats: Repeats,
 }
 
-/// Where a packet belongs, and whether it was sent again.
+/// The connection of a packet, and whether it is a retransmission.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FlowEntry {
-    /// Its connection, counted from 0 in the order of their first packets.
+    /// Index of its connection, from 0 in the order of their first packets.
     pub connection: usize,
-    /// Whether it goes to who spoke first.
+    /// Whether it is sent to the end that sent first.
     pub is_reply: bool,
-    /// Whether it has Wireshark's flag `tcp.analysis.retransmission`.
+    /// Whether Wireshark would set `tcp.analysis.retransmission`.
     pub is_retransmission: bool,
-    /// Whether a byte of it was seen before.
+    /// Whether at least one of its bytes was seen before.
     pub is_repeated: bool,
-    /// Whether it is below the highest number, and no byte of it was seen before.
+    /// Whether it lies below the highest sequence number and none of its bytes was seen before.
     pub is_late: bool,
 }
 
@@ -71,29 +71,29 @@ struct TcpDirection {
     seen: seen::SeenSequences,
 }
 
-/// A connection: the direction of who spoke first, and the other.
+/// A connection: the direction of the end that sent first, and the reverse direction.
 #[derive(Debug, Clone)]
 struct Connection {
     directions: [Option<Direction>; 2],
     ends: Endpoints,
     number: u32,
-    /// Of TCP, the first sequence number seen in each direction.
+    /// For TCP, the first sequence number seen in each direction.
     first_seqs: [Option<u32>; 2],
     shared: wireshark::SharedState,
 }
 
-/// Gathers flows packet by packet, in memory that has a bound.
+/// A table of flows, filled packet by packet, in bounded memory.
 #[derive(Debug)]
 pub struct FlowTable {
     most: usize,
     by_ends: HashMap<Endpoints, u32>,
     connections: Vec<Connection>,
-    /// Packets of flows beyond `most`.
+    /// Packets of connections beyond `most`.
     pub passed_over_pkts: u64,
 }
 
 impl FlowTable {
-    /// An empty table for `most` connections at most; packets of further ones are counted.
+    /// An empty table for at most `most` connections; packets of further ones are only counted.
     pub fn new(most: usize) -> FlowTable {
         FlowTable {
             most,
@@ -103,8 +103,9 @@ impl FlowTable {
         }
     }
 
-    /// Enters a packet of the given number of bytes from the link's header on. Packets come in the order of
-    /// the capture, whatever their times. None of one that is passed over.
+    /// Enters a packet of this number of bytes, including the link-layer header. Packets are
+    /// entered in the order of the capture, whatever their times. None if the packet is beyond the
+    /// limit.
     pub fn add(&mut self, at_ns: i64, frame_bytes: u32, packet: &Decoded) -> Option<FlowEntry> {
         let Some((index, is_reply)) = self.find(packet) else {
             self.passed_over_pkts += 1;
@@ -123,7 +124,7 @@ impl FlowTable {
         })
     }
 
-    /// The connection a packet belongs to, and whether it goes back.
+    /// The connection of a packet, and whether the packet is in its reverse direction.
     fn find(&mut self, packet: &Decoded) -> Option<(usize, bool)> {
         let mut number = 1;
         if let Some((index, is_reply)) = self.known(packet.ends) {
@@ -138,7 +139,7 @@ impl FlowTable {
             return None;
         }
         let index = self.connections.len();
-        // Whoever speaks first may be the other one this time.
+        // The new connection may be opened by the other end.
         self.by_ends.remove(&packet.ends.reversed());
         self.by_ends.insert(packet.ends, index as u32);
         self.connections.push(Connection {
@@ -151,7 +152,7 @@ impl FlowTable {
         Some((index, false))
     }
 
-    /// The latest connection between two ends, and whether they are in the other order there.
+    /// The latest connection between two ends, and whether its ends are in reverse order.
     fn known(&self, ends: Endpoints) -> Option<(usize, bool)> {
         let ways = [(ends, false), (ends.reversed(), true)];
         ways.into_iter().find_map(|(ends, is_reply)| {
@@ -165,7 +166,7 @@ impl FlowTable {
         (0..self.connections.len()).flat_map(|index| self.rows_of(index))
     }
 
-    /// Those of one connection, counted from 0.
+    /// The rows of one connection, counted from 0.
     pub fn rows_of(&self, connection: usize) -> impl Iterator<Item = FlowRow> {
         let directions = self.connections[connection].directions.iter().flatten();
         directions.map(|direction| {
@@ -178,26 +179,26 @@ impl FlowTable {
         })
     }
 
-    /// From now on, `most` connections at most.
+    /// Sets the maximum number of connections from now on.
     pub fn set_most(&mut self, most: usize) {
         self.most = most;
     }
 
-    /// How many connections there are.
+    /// Number of connections.
     pub fn connections(&self) -> usize {
         self.connections.len()
     }
 }
 
 impl Connection {
-    /// Whether a segment opens another connection of the same ends.
+    /// Whether a segment opens a new connection between the same ends.
     fn is_begun_anew_by(&self, tcp: &TcpView, is_reply: bool) -> bool {
         let is_opening = tcp.has(flags::SYN) && !tcp.has(flags::ACK);
         let first_seq = self.first_seqs[usize::from(is_reply)];
         is_opening && first_seq.is_some_and(|seq| seq != tcp.seq)
     }
 
-    /// Retransmissions, repeated and late segments of a direction so far.
+    /// Retransmitted, repeated and late segments of a direction so far.
     fn sent_again(&self, is_reply: bool) -> [u64; 3] {
         let direction = self.directions[usize::from(is_reply)].as_ref();
         let tcp = direction.and_then(|direction| direction.tcp.as_ref());
@@ -264,11 +265,11 @@ impl Connection {
     }
 }
 
-/// A number of a flow, and its column's name.
+/// A quantity of a flow, with its column name.
 pub type Number = (&'static str, fn(&FlowRow) -> i64);
 
-/// What is counted of a flow, as columns: those of the table `captured_flows` behind the ones that
-/// say which flow it is.
+/// Quantities of a flow as columns: those of the table `captured_flows` after the columns that
+/// identify the flow.
 pub const NUMBERS: [Number; 19] = [
     ("protocol", |row| i64::from(row.ends.protocol)),
     ("source_port", |row| i64::from(row.ends.source_port)),

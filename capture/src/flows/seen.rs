@@ -1,29 +1,31 @@
-//! Our rule: what was seen here is remembered, byte by byte.
+//! Our rule: it records which sequence numbers have been seen at the capture point, byte by byte.
 //!
-//! A segment that begins below the highest sequence number seen did not advance the sequence.
-//! It is a **repeat** when a byte of it was seen here before: sent again for sure. It is **late**
-//! when none was: its first copy was lost before here, or others overtook it. Before a queue,
-//! repeats are what the sender sent again; after it, late ones are what the queue (or the way
-//! before it) dropped and the sender repaired.
+//! A segment that begins below the highest sequence number seen did not advance the sequence. It is
+//! a **repeat** if at least one of its bytes was seen here before: it is certainly a
+//! retransmission. It is **late** if none was: its first copy was lost before the capture point, or
+//! the segment was overtaken (reordered). Before a queue, repeats are the sender's retransmissions.
+//! After the queue, late segments are repairs of drops by the queue (or on the path before it).
 //!
-//! A keep-alive (one byte below the highest, none or one long, without payload to come) is
-//! neither. SYN and FIN count as a byte each (RFC 9293 section 3.4).
+//! A keep-alive (it begins one byte below the highest number, is at most one byte long, and no
+//! payload beyond it is outstanding) is neither. SYN and FIN count as a byte each (RFC 9293 section
+//! 3.4).
 
 use crate::decode::{TcpView, flags};
 
-/// Gaps remembered; of more, the lowest is forgotten and what fills it is a repeat.
+/// Maximum number of gaps recorded. Beyond it the lowest gap is discarded, and a segment that fills
+/// it counts as a repeat.
 const MOST_GAPS: usize = 1024;
 
 /// Segments that did not advance the sequence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Repeats {
-    /// Of which a byte was seen before.
+    /// Segments of which at least one byte was seen before.
     pub repeated_pkts: u64,
-    /// Of which none was.
+    /// Segments of which no byte was seen before.
     pub late_pkts: u64,
-    /// Keep-alives: neither of both.
+    /// Keep-alives, which are neither.
     pub keep_alive_pkts: u64,
-    /// Payload, SYN and FIN of which was never seen before.
+    /// Bytes never seen before; SYN and FIN count as one each.
     pub new_bytes: u64,
 }
 
@@ -31,13 +33,13 @@ pub struct Repeats {
 #[derive(Debug, Clone, Default)]
 pub(super) struct SeenSequences {
     pub repeats: Repeats,
-    /// One past the highest; none before the first segment.
+    /// One past the highest sequence number; None before the first segment.
     next: Option<u32>,
-    /// What lies below and was not seen: [start, end), lowest first.
+    /// Ranges below `next` that were not seen: [start, end), lowest first.
     gaps: Vec<(u32, u32)>,
 }
 
-/// How far one sequence number is ahead of another, modulo 2^32 (RFC 9293 section 3.4).
+/// Distance of one sequence number ahead of another, modulo 2^32 (RFC 9293 section 3.4).
 pub(crate) fn ahead(a: u32, b: u32) -> i32 {
     a.wrapping_sub(b) as i32
 }
@@ -51,7 +53,7 @@ impl SeenSequences {
         let length = tcp.payload_bytes + control;
         let (start, end) = (tcp.seq, tcp.seq.wrapping_add(length));
         let Some(next) = self.next else {
-            // A capture may begin in the middle.
+            // A capture may begin in the middle of a connection.
             self.next = Some(end);
             self.repeats.new_bytes += u64::from(length);
             return;
@@ -85,7 +87,7 @@ impl SeenSequences {
         self.repeats.new_bytes += u64::from(filled + beyond);
     }
 
-    /// Takes [start, end) out of the gaps. Returns how much of it was missing.
+    /// Removes [start, end) from the gaps. Returns how many of its bytes were missing.
     fn fill(&mut self, start: u32, end: u32) -> u32 {
         let mut filled = 0;
         let mut index = 0;

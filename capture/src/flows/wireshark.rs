@@ -1,26 +1,26 @@
-//! What Wireshark flags, by the conditions that its documentation lists.
+//! Wireshark's flags, by the conditions listed in its documentation.
 //!
-//! | flag | conditions, in the order in which they are tried |
+//! | flag | conditions, in the order in which they are tested |
 //! | --- | --- |
-//! | keep-alive | no or one byte, one below the next expected, no SYN, FIN or RST; never one of the others |
+//! | keep-alive | at most one byte, one below the next expected, no SYN, FIN or RST; never combined with another flag |
 //! | spurious retransmission | payload, all of which the other side has acknowledged |
-//! | fast retransmission | below the next expected; two duplicate acknowledgements or more, of just this segment, the last within 20 ms |
-//! | out-of-order | below the next expected and ends elsewhere; within the initial round-trip time (3 ms where the handshake was not seen) of the segment that carried the highest |
+//! | fast retransmission | below the next expected; at least two duplicate acknowledgements of exactly this segment, the last within 20 ms |
+//! | out-of-order | below the next expected, with an end other than it; within the initial round-trip time (3 ms if the handshake was not captured) after the segment that carried the highest sequence number |
 //! | retransmission | below the next expected, and none of the above |
-//! | duplicate acknowledgement | of nothing, like the one before it, with the same window, not closed; no SYN, FIN or RST; not the answer to a keep-alive |
+//! | duplicate acknowledgement | without payload, same number and same non-zero window as the previous one; no SYN, FIN or RST; not the answer to a keep-alive |
 //!
-//! `tcp.analysis.retransmission` is set for the last, for fast and for spurious ones;
-//! `tcp.analysis.out_of_order` is not one of them. With SACK, most repairs come within a
-//! round-trip time of other segments and are called out-of-order, SACK blocks are not looked at
-//! (Wireshark issue 13863): that is why loss "by tshark" is a definition of its own.
+//! `tcp.analysis.retransmission` is set for plain, fast and spurious retransmissions;
+//! `tcp.analysis.out_of_order` is not one of them. With SACK, most repairs arrive within a
+//! round-trip time of other segments and are flagged out-of-order, because SACK blocks are not
+//! considered (Wireshark issue 13863). Loss "by tshark" is therefore a separate definition.
 //!
-//! Source: Wireshark User's Guide, section "TCP Analysis"; checked against TShark 4.0.17
-//! (Debian 12), flow by flow on captures and on random conversations, in
-//! `tests/formats/test_capture_tools.py`. Other versions may differ. The next expected number is the
-//! highest seen.
+//! Source: Wireshark User's Guide, section "TCP Analysis"; checked against TShark 4.0.17 (Debian
+//! 12), flow by flow on captures and on random conversations, in
+//! `tests/formats/test_capture_tools.py`. Other versions may differ. The next expected number is
+//! one past the highest seen.
 //!
-//! Known to differ: where segments that carry data acknowledge what was not captured, TShark takes
-//! some repairs for fast retransmissions without two duplicates.
+//! Known difference: if segments that carry data acknowledge segments that were not captured,
+//! TShark flags some repairs as fast retransmissions without two duplicates.
 
 use super::seen::ahead;
 use crate::decode::{TcpView, flags};
@@ -28,10 +28,10 @@ use crate::decode::{TcpView, flags};
 const FAST_NS: i64 = 20_000_000;
 const DEFAULT_REORDERING_NS: i64 = 3_000_000;
 
-/// Packets by flag; each packet has one at most, but for lost segments before it.
+/// Packets by flag; each packet has at most one, apart from the flag for lost segments before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WiresharkFlags {
-    /// `tcp.analysis.retransmission`: with the fast and the spurious ones.
+    /// `tcp.analysis.retransmission`: includes fast and spurious retransmissions.
     pub retransmission_pkts: u64,
     /// `tcp.analysis.fast_retransmission`.
     pub fast_retransmission_pkts: u64,
@@ -39,7 +39,7 @@ pub struct WiresharkFlags {
     pub spurious_retransmission_pkts: u64,
     /// `tcp.analysis.out_of_order`.
     pub out_of_order_pkts: u64,
-    /// `tcp.analysis.lost_segment`: the one before was not captured.
+    /// `tcp.analysis.lost_segment`: the preceding segment was not captured.
     pub lost_segment_pkts: u64,
     /// `tcp.analysis.duplicate_ack`.
     pub duplicate_ack_pkts: u64,
@@ -47,15 +47,15 @@ pub struct WiresharkFlags {
     pub keep_alive_pkts: u64,
 }
 
-/// What both directions share.
+/// State shared by both directions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct SharedState {
     syn_ns: Option<i64>,
     initial_rtt_ns: Option<i64>,
 }
 
-/// What is known of one direction. As Wireshark's, a sequence or acknowledgement number of 0 is one
-/// that has not been seen.
+/// State of one direction. As in Wireshark, a sequence or acknowledgement number of 0 means that
+/// none has been seen.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Direction {
     pub flags: WiresharkFlags,
@@ -68,7 +68,7 @@ pub(super) struct Direction {
     last_was_keep_alive: bool,
 }
 
-/// Enters a segment of `forward`.
+/// Enters a segment sent in the direction `forward`.
 pub(super) fn enter(
     forward: &mut Direction,
     backward: Option<&Direction>,
@@ -108,7 +108,7 @@ pub(super) fn enter(
     forward.last_was_keep_alive = is_keep_alive;
 }
 
-/// The sequence number behind a segment, its SYN or FIN counted.
+/// The sequence number after a segment; SYN and FIN count.
 fn after(tcp: &TcpView) -> u32 {
     let control = u32::from(tcp.has_any(flags::SYN | flags::FIN));
     tcp.seq
@@ -117,7 +117,7 @@ fn after(tcp: &TcpView) -> u32 {
 }
 
 impl SharedState {
-    /// The initial round-trip time is that from the SYN to the first acknowledgement without one.
+    /// Measures the initial round-trip time, from the SYN to the first ACK without SYN.
     fn handshake(&mut self, at_ns: i64, tcp: &TcpView) {
         match (tcp.has(flags::SYN), tcp.has(flags::ACK)) {
             (true, false) => self.syn_ns = Some(at_ns),
@@ -134,8 +134,8 @@ impl Direction {
         seq == self.next.wrapping_sub(1)
     }
 
-    /// An acknowledgement like the last one, of nothing and with the same window, that does not
-    /// answer a keep-alive.
+    /// Counts a duplicate acknowledgement: same number and window as the previous one, no payload,
+    /// and not an answer to a keep-alive.
     fn count_duplicate(&mut self, backward: Option<&Direction>, tcp: &TcpView, is_control: bool) {
         let is_retransmission = tcp.payload_bytes == 0
             && tcp.window != 0
@@ -167,7 +167,7 @@ impl Direction {
             self.flags.retransmission_pkts += 1;
             return;
         }
-        // One byte below, with more behind it: new data after a probe of a closed window.
+        // It begins one byte below and has further bytes: new data after a zero-window probe.
         let is_after_probe = tcp.payload_bytes > 1 && self.is_one_below(tcp.seq);
         let is_below = self.next != 0 && ahead(tcp.seq, self.next) < 0;
         if !is_below || is_after_probe {
@@ -188,7 +188,8 @@ impl Direction {
         }
     }
 
-    /// Whether this direction has just asked twice for the other's segment that begins there.
+    /// Whether this direction has recently sent two duplicate acknowledgements for the segment at
+    /// `start`.
     fn asks_for(&self, start: u32, at_ns: i64) -> bool {
         let is_recent = at_ns.saturating_sub(self.last_ack_ns) < FAST_NS;
         is_recent && self.duplicates >= 2 && self.last_ack == start

@@ -1,28 +1,28 @@
-//! Which connections are followed: those with the most bytes, so far and of late.
+//! Selects the connections that are followed: those with the most bytes, in total and recently.
 
 use super::Timeline;
 use crate::decode::Decoded;
 use crate::flows::FlowEntry;
 use std::cmp::Reverse;
 
-/// Connections that are followed at a time.
+/// Maximum number of connections followed at a time.
 pub const MOST_FOLLOWED: usize = 128;
-/// When there would be more, this number of those with the most bytes stay,
+/// At the limit, this number of connections with the most bytes in total are kept,
 const MOST_BYTES_STAY: usize = 64;
-/// and this number of the others with the most bytes since it was last so: one that begins late has
-/// little altogether.
+/// and this number of the others with the most bytes since the limit was last reached: a connection
+/// that began late has few bytes in total.
 const MOST_BYTES_LATELY_STAY: usize = 32;
 
-/// The connections of a file that are followed.
+/// The followed connections of a file.
 #[derive(Debug, Default)]
 pub struct FollowedConnections {
-    /// By view and connection, None of those that were given up.
+    /// By view and connection; None for connections no longer followed.
     timelines: Vec<Vec<Option<Box<Timeline>>>>,
     followed: Vec<(usize, usize)>,
 }
 
 impl FollowedConnections {
-    /// Enters a packet of a view, whose flow table has entered it before.
+    /// Enters a packet of a view, after the view's flow table has entered it.
     pub(crate) fn enter(
         &mut self,
         view: usize,
@@ -47,7 +47,7 @@ impl FollowedConnections {
         }
     }
 
-    /// A connection by its number in the view's flow table; None where it was given up.
+    /// A connection by its number in the view's flow table; None if it is no longer followed.
     pub fn timeline(&self, view: usize, connection: usize) -> Option<&Timeline> {
         self.timelines.get(view)?.get(connection)?.as_deref()
     }
@@ -70,7 +70,7 @@ impl FollowedConnections {
         self.followed = followed;
     }
 
-    /// Altogether, and lately.
+    /// Bytes in total, and recently.
     fn bytes(&self, (view, connection): (usize, usize)) -> (u64, u64) {
         let timeline = self.timeline(view, connection);
         timeline.map_or((0, 0), |timeline| (timeline.bytes, timeline.bytes_lately))

@@ -1,19 +1,20 @@
-//! Connections over time: bytes, round trips, what is in flight, the window, what was sent again.
+//! Connections over time: bytes, round-trip times, bytes in flight, window, retransmissions.
 //!
-//! | quantity | of | when | source |
+//! | quantity | definition | recorded at | source |
 //! | --- | --- | --- | --- |
-//! | round trip | from a segment to the first acknowledgement of its end, at the place of the capture | the acknowledgement | as `tcp.analysis.ack_rtt`; without samples of repairs, below |
+//! | round trip | from a segment to the first acknowledgement of its end, at the capture point | the acknowledgement | as `tcp.analysis.ack_rtt`; without samples of repairs, below |
 //! | in flight | from the highest number acknowledged to the highest sent | a segment with payload | RFC 5681 section 2, FlightSize; as `tcp.analysis.bytes_in_flight` without SACK |
-//! | window | what the receiver offers, scaled where both ends agreed on it in the captured handshake | its segment, RST left out | RFC 9293 section 3.8.6, RFC 7323 section 2; as `tcp.window_size` |
+//! | window | the receiver's advertised window, scaled if both ends negotiated it in the captured handshake | its segment, RST excluded | RFC 9293 section 3.8.6, RFC 7323 section 2; as `tcp.window_size` |
 //! | sent again | Wireshark's flag, and repeated and late segments by our rule | the segment | `flows` |
 //!
-//! No round trip is taken from an acknowledgement that may answer a repair (Karn's algorithm, RFC
-//! 6298 section 3): one above the beginning of a segment that came below the highest number sent,
-//! and not above what was the highest then. tcptrace leaves out the same, as ambiguous and
-//! post-loss acknowledgements.
+//! An acknowledgement that may answer a repair gives no round-trip sample (Karn's algorithm, RFC
+//! 6298 section 3). Such an acknowledgement is above the beginning of a segment that arrived below
+//! the highest number sent, and not above the highest number at that time. tcptrace excludes the
+//! same acknowledgements as ambiguous and post-loss.
 //!
-//! Memory has a bound: a fixed number of connections is followed at a time, and each has a fixed number of intervals.
-//! When there would be more, those with the fewest bytes, altogether and lately, are given up.
+//! Memory is bounded: a fixed number of connections is followed at a time, each with a fixed number
+//! of intervals. Beyond that number, those with the fewest bytes, in total and recently, are no
+//! longer followed.
 
 mod followed_connections;
 mod tcp;
@@ -26,18 +27,18 @@ use tcp::Conversation;
 pub use followed_connections::{FollowedConnections, MOST_FOLLOWED};
 pub use tcp::WindowScale;
 
-/// Intervals of a direction, at most.
+/// Maximum number of intervals of a direction.
 pub const MOST_INTERVALS: usize = 512;
 
-/// Values in an interval.
+/// Statistics of the values in an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Values {
-    /// How many; with none, the others say nothing.
+    /// Number of values; with zero values the other fields are meaningless.
     pub count: u64,
     sum: i128,
-    /// The least.
+    /// Smallest value.
     pub min: i64,
-    /// The greatest.
+    /// Largest value.
     pub max: i64,
 }
 
@@ -51,7 +52,7 @@ impl Values {
         });
     }
 
-    /// Rounded down; None of none.
+    /// Mean, rounded down; None without values.
     pub fn mean(&self) -> Option<i64> {
         let mean = self.sum.checked_div(i128::from(self.count))?;
         i64::try_from(mean).ok()
@@ -74,24 +75,25 @@ impl Merge for Values {
     }
 }
 
-/// What one direction of a connection did in an interval.
+/// Activity of one direction of a connection in an interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Interval {
     /// Packets.
     pub pkts: u64,
-    /// Their bytes from the link's header on.
+    /// Their bytes, including the link-layer header.
     pub bytes: u64,
-    /// With Wireshark's flag.
+    /// Segments with Wireshark's flag.
     pub retransmission_pkts: u64,
-    /// Of which a byte was seen before.
+    /// Segments of which at least one byte was seen before.
     pub repeated_pkts: u64,
-    /// Below the highest number, of which none was.
+    /// Segments below the highest sequence number of which no byte was seen before.
     pub late_pkts: u64,
-    /// Nanoseconds; of segments of this direction, when they were acknowledged.
+    /// Round-trip times, nanoseconds, of segments of this direction, recorded when they were
+    /// acknowledged.
     pub round_trip_ns: Values,
-    /// At each segment with payload.
+    /// Bytes in flight at each segment with payload.
     pub in_flight_bytes: Values,
-    /// Offered to this direction by its receiver.
+    /// Window advertised to this direction by its receiver.
     pub window_bytes: Values,
 }
 
@@ -108,10 +110,10 @@ impl Merge for Interval {
     }
 }
 
-/// A number of an interval, and its column's name.
+/// A quantity of an interval, with its column name.
 pub type Number = (&'static str, fn(&Interval) -> i64);
 
-/// Of values that there are none.
+/// Stands for statistics without values.
 const NONE: i64 = -1;
 
 fn mean(values: &Values) -> i64 {
@@ -126,8 +128,8 @@ fn greatest(values: &Values) -> i64 {
     values.mean().map_or(NONE, |_| values.max)
 }
 
-/// What is known of an interval, as columns: those of the table `captured_intervals` behind the
-/// ones that say which it is.
+/// Quantities of an interval as columns: those of the table `captured_intervals` after the columns
+/// that identify the interval.
 pub const NUMBERS: [Number; 17] = [
     ("pkts", |each| each.pkts as i64),
     ("bytes", |each| each.bytes as i64),
@@ -152,10 +154,10 @@ pub const NUMBERS: [Number; 17] = [
     ("window_max_bytes", |each| greatest(&each.window_bytes)),
 ];
 
-/// A connection over time, from its first packet on.
+/// A connection over time, starting with its first packet.
 #[derive(Debug)]
 pub struct Timeline {
-    /// Of who spoke first, and of the other.
+    /// The direction of the end that sent first, and the reverse direction.
     pub directions: [Intervals<Interval>; 2],
     bytes: u64,
     bytes_lately: u64,
@@ -200,7 +202,7 @@ impl Timeline {
         }
     }
 
-    /// How windows are scaled: of what is offered to who spoke first, and to the other.
+    /// Scaling of the windows advertised to the end that sent first, and to the other end.
     pub fn window_scales(&self) -> [WindowScale; 2] {
         [1, 0].map(|receiver| self.conversation.scale_of(receiver))
     }

@@ -1,26 +1,26 @@
-//! What the segments of a connection say together: round trips, what is in flight, windows.
+//! Derives round-trip times, bytes in flight and windows from the segments of a connection.
 
 use crate::decode::{OfferedScale, TcpView, flags};
 use crate::flows::ahead;
 use std::collections::VecDeque;
 
-/// Segments of a direction that wait for their acknowledgement, as many as Wireshark remembers.
-/// Further ones give no round trip.
+/// Maximum number of unacknowledged segments recorded in a direction, the same as in Wireshark.
+/// Further segments give no round-trip sample.
 const MOST_UNACKNOWLEDGED: usize = 10_000;
-/// Of a shift: "the TCP MUST log the error but MUST use 14" (RFC 7323 section 2.3).
+/// Limit of a shift count: "the TCP MUST log the error but MUST use 14" (RFC 7323 section 2.3).
 const LARGEST_SHIFT: u8 = 14;
 
-/// How the windows that an end offers are to be read.
+/// Scaling of the windows that an end advertises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WindowScale {
-    /// The handshake, or its options, was not captured: windows are as they stand in the header.
+    /// The handshake, or its options, was not captured: windows are taken unscaled from the header.
     NotKnown,
-    /// This number of bits to the left; 0 where one end did not offer to scale.
+    /// Shift count; 0 if one end did not offer window scaling.
     Shift(u8),
 }
 
 impl WindowScale {
-    /// As in the column `window_scale`.
+    /// Value in the column `window_scale`.
     pub fn code(self) -> i64 {
         match self {
             WindowScale::NotKnown => -1,
@@ -29,7 +29,7 @@ impl WindowScale {
     }
 }
 
-/// What a segment tells; the last two are about the other direction.
+/// Values derived from a segment; the last two concern the reverse direction.
 #[derive(Debug, Default)]
 pub(super) struct SegmentMeasures {
     pub in_flight_bytes: Option<i64>,
@@ -37,20 +37,20 @@ pub(super) struct SegmentMeasures {
     pub round_trip_ns: Option<i64>,
 }
 
-/// Both directions, by whether they are the reply.
+/// Both directions, indexed by `is_reply`.
 #[derive(Debug, Default)]
 pub(super) struct Conversation {
     sent: [Direction; 2],
     offered: [OfferedScale; 2],
 }
 
-/// What was sent in one direction.
+/// Segments sent in one direction.
 #[derive(Debug, Default)]
 struct Direction {
     /// One past the highest sequence number.
     highest: Option<u32>,
     acknowledged: Option<u32>,
-    /// End and time of what is new and not acknowledged, lowest first.
+    /// End and time of new unacknowledged segments, lowest first.
     waiting: VecDeque<(u32, i64)>,
     /// Acknowledgements in (.0, .1] may answer a repair.
     unclear: Option<(u32, u32)>,
@@ -77,7 +77,7 @@ impl Conversation {
         told
     }
 
-    /// How the windows of an end are scaled: by what it offered, where the other offered too.
+    /// Scaling of an end's windows: the shift that it offered, if the other end offered one too.
     pub fn scale_of(&self, end: usize) -> WindowScale {
         match (self.offered[end], self.offered[1 - end]) {
             (OfferedScale::None, _) | (_, OfferedScale::None) => WindowScale::Shift(0),
@@ -90,7 +90,7 @@ impl Conversation {
 
     fn window_bytes(&self, tcp: &TcpView, end: usize) -> i64 {
         match self.scale_of(end) {
-            // That of a SYN is never scaled (RFC 7323 section 2.2).
+            // The window of a SYN is never scaled (RFC 7323 section 2.2).
             WindowScale::Shift(shift) if !tcp.has(flags::SYN) => i64::from(tcp.window) << shift,
             _ => i64::from(tcp.window),
         }
@@ -108,7 +108,7 @@ impl Direction {
         let highest = self.highest.unwrap_or(tcp.seq);
         let is_acknowledged = self.acknowledged.is_some_and(|ack| ahead(end, ack) <= 0);
         if is_acknowledged {
-            // What was received is sent again: its acknowledgement tells nothing new.
+            // Already acknowledged data are retransmitted: their acknowledgement is no new sample.
         } else if ahead(tcp.seq, highest) < 0 {
             let (low, high) = self.unclear.unwrap_or((tcp.seq, highest));
             let low = if ahead(tcp.seq, low) < 0 {
@@ -131,7 +131,7 @@ impl Direction {
         }
     }
 
-    /// The round trip of the segment that ends there, where it is known.
+    /// Round-trip time of the segment that ends at `ack`, if known.
     fn acknowledge(&mut self, at_ns: i64, ack: u32) -> Option<i64> {
         if self.acknowledged.is_some_and(|last| ahead(ack, last) <= 0) {
             return None;
@@ -156,7 +156,7 @@ impl Direction {
         sent_ns.map(|sent_ns| at_ns.saturating_sub(sent_ns).max(0))
     }
 
-    /// None before the first acknowledgement, as in a capture of one direction.
+    /// None before the first acknowledgement, for example in a one-way capture.
     fn in_flight_bytes(&self) -> Option<i64> {
         let (highest, acknowledged) = (self.highest?, self.acknowledged?);
         Some(i64::from(ahead(highest, acknowledged).max(0)))

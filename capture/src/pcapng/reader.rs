@@ -11,42 +11,43 @@ use crate::order::ByteOrder;
 use crate::{Interface, LARGEST_PACKET_BYTES, LinkType, Packet};
 use std::io::Read;
 
-/// Of a block that is read: Wireshark's limit. Others are passed over, however long.
+/// Maximum length of a block that is read: Wireshark's limit. Block types that are not read are
+/// skipped whatever their length.
 const LARGEST_BLOCK_BYTES: u32 = 16 << 20;
 const MOST_INTERFACES: usize = 65_536;
 const LONGEST_NAME: usize = 255;
-/// Section 4.2: microseconds, where nothing else is said.
+/// Section 4.2: microseconds by default.
 const DEFAULT_RESOLUTION: u8 = 6;
 const POWER_OF_TWO: u8 = 0x80;
 const NS_PER_S: i128 = 1_000_000_000;
 
-/// How an interface's times are to be read.
+/// Timestamp resolution and offset of an interface.
 #[derive(Debug, Clone, Copy)]
 struct Clock {
     resolution: u8,
     offset_s: i64,
 }
 
-/// The section that is being read.
+/// The current section.
 #[derive(Debug)]
 pub(crate) struct PcapngReader {
     order: ByteOrder,
     /// Index of the section's first interface.
     first: usize,
-    /// Of the interfaces of the section.
+    /// Clocks of the interfaces of the section.
     clocks: Vec<Clock>,
 }
 
-/// A block that has been read, without type and lengths.
+/// The body of a block, without type and lengths.
 #[derive(Debug, Clone, Copy)]
 struct Block<'a> {
     order: ByteOrder,
-    /// Where its body begins in the file.
+    /// Offset of its body in the file.
     at: u64,
     body: &'a [u8],
 }
 
-/// What a packet block says, before its data.
+/// Fields of a packet block before its data.
 struct Head {
     interface: u32,
     ticks: Option<u64>,
@@ -56,7 +57,7 @@ struct Head {
 }
 
 impl PcapngReader {
-    /// Reads the rest of the first section header, behind its type.
+    /// Reads the rest of the first section header, after its type.
     pub(crate) fn begin<R: Read>(
         input: &mut Input<R>,
         buffer: &mut Vec<u8>,
@@ -70,7 +71,7 @@ impl PcapngReader {
         Ok(reader)
     }
 
-    /// Reads blocks to the next packet; none at the end.
+    /// Reads blocks up to the next packet; None at the end.
     pub(crate) fn next<'a, R: Read>(
         &mut self,
         input: &mut Input<R>,
@@ -129,7 +130,7 @@ impl PcapngReader {
         }
     }
 
-    /// Reads the length at the head of a block, behind its type; it must be that of a block.
+    /// Reads the length of a block, which follows its type; it must be a valid block length.
     fn read_length<R: Read>(
         &self,
         input: &mut Input<R>,
@@ -156,7 +157,7 @@ impl PcapngReader {
         self.check_trailer(buffer, length, begin)
     }
 
-    /// Leaves the body of a block in the buffer.
+    /// Reads the body of a block into the buffer.
     fn read_body<R: Read>(
         &self,
         input: &mut Input<R>,
@@ -282,7 +283,7 @@ impl PcapngReader {
         })
     }
 
-    /// What stands before the data of a packet.
+    /// Parses the fields before the data of a packet.
     fn head(
         &self,
         block: &Block<'_>,
@@ -361,13 +362,13 @@ impl Block<'_> {
         ReadError::invalid(self.at - 4, "a block's length", length, allowed)
     }
 
-    /// Code and value of each option from an offset on (section 3.5).
+    /// Calls `take` with code and value of each option from an offset on (section 3.5).
     fn options(&self, from: usize, mut take: impl FnMut(u16, &[u8])) -> Result<(), ReadError> {
         let mut at = from;
         if self.body.len() < from {
             return Err(self.too_short());
         }
-        // No end of options is needed where the block ends.
+        // The end-of-options option may be missing at the end of the block.
         while let (Some(code), Some(length)) = (
             self.order.u16_at(self.body, at),
             self.order.u16_at(self.body, at + 2),
@@ -391,7 +392,7 @@ impl Block<'_> {
 }
 
 impl Clock {
-    /// The time of the given number of ticks (section 4.2, if_tsresol and if_tsoffset).
+    /// Converts ticks to nanoseconds (section 4.2, if_tsresol and if_tsoffset).
     fn ns(self, ticks: u64, at: u64) -> Result<i64, ReadError> {
         let power = u32::from(self.resolution & !POWER_OF_TWO);
         let ns = if self.resolution & POWER_OF_TWO != 0 {
@@ -399,7 +400,7 @@ impl Clock {
         } else if power <= 9 {
             i128::from(ticks) * 10i128.pow(9 - power)
         } else {
-            // 2^64 ticks of less than 10^-38 s are no nanosecond.
+            // 2^64 ticks of less than 10^-38 s are less than a nanosecond.
             let divisor = 10i128.checked_pow(power - 9);
             divisor.map_or(0, |divisor| i128::from(ticks) / divisor)
         };
@@ -445,7 +446,7 @@ fn check_is_held(length: u32, begin: u64) -> Result<(), ReadError> {
     ))
 }
 
-/// The beginning of a name.
+/// The first bytes of a name.
 fn shortened(name: &[u8]) -> String {
     let name = &name[..name.len().min(LONGEST_NAME)];
     let name = String::from_utf8_lossy(name);

@@ -1,4 +1,4 @@
-//! Writing pcapng: one section, times in nanoseconds.
+//! Writes pcapng: one section, times in nanoseconds.
 
 use super::{
     BLOCK_INTERFACE, BLOCK_PACKET, BLOCK_SECTION, BLOCK_STATISTICS, OPTION_APPLICATION,
@@ -10,18 +10,18 @@ use crate::order::ByteOrder;
 use crate::{Interface, LARGEST_PACKET_BYTES};
 use std::io::Write;
 
-/// Times are multiples of 10^-9 s.
+/// Resolution of times: 10^-9 s.
 const NANOSECONDS: u8 = 9;
 const LONGEST_NAME: usize = 255;
 
-/// What an interface counted until the end, for its Interface Statistics Block.
+/// Counters of an interface at the end, for its Interface Statistics Block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InterfaceCounts {
-    /// When that was, since 1970-01-01 00:00 UTC.
+    /// Time of the counters, nanoseconds since 1970-01-01 00:00 UTC.
     pub at_ns: u64,
-    /// Packets it saw.
+    /// Packets received.
     pub received_pkts: u64,
-    /// Those of them that are not in the file for want of room.
+    /// Of these, packets missing from the file for lack of buffer space.
     pub dropped_pkts: u64,
 }
 
@@ -31,22 +31,22 @@ pub struct PcapngWriter<W> {
     out: W,
     order: ByteOrder,
     interfaces: usize,
-    /// The block in the making; kept for its memory.
+    /// Buffer of the block under construction; reused.
     block: Vec<u8>,
 }
 
 impl<W: Write> PcapngWriter<W> {
-    /// Begins a file in little-endian order; `application` is named in it as what wrote it.
+    /// Begins a file in little-endian byte order; `application` is recorded in it as the writer.
     ///
-    /// `out` should be buffered: it is written to once a block.
+    /// `out` should be buffered: each block is one write.
     ///
     /// # Errors
-    /// The name has more than 255 bytes, or what `out` says.
+    /// The name has more than 255 bytes, or `out` fails.
     pub fn new(out: W, application: &str) -> Result<PcapngWriter<W>, WriteError> {
         PcapngWriter::with_byte_order(out, application, ByteOrder::Little)
     }
 
-    /// Begins a file as another machine would.
+    /// Begins a file in the byte order of another machine.
     ///
     /// # Errors
     /// As `new`.
@@ -73,10 +73,10 @@ impl<W: Write> PcapngWriter<W> {
         Ok(writer)
     }
 
-    /// Adds an interface; what it has counted is for `finish`. Returns its number.
+    /// Adds an interface; its counters are written by `finish`. Returns its number.
     ///
     /// # Errors
-    /// The name has more than 255 bytes, or what `out` says.
+    /// The name has more than 255 bytes, or `out` fails.
     pub fn add_interface(&mut self, interface: &Interface) -> Result<u32, WriteError> {
         check_name(&interface.name)?;
         self.begin(BLOCK_INTERFACE);
@@ -91,10 +91,10 @@ impl<W: Write> PcapngWriter<W> {
         Ok(self.interfaces as u32 - 1)
     }
 
-    /// Writes a packet of an interface, captured so long after 1970-01-01 00:00 UTC.
+    /// Writes a packet of an interface, captured at this time after 1970-01-01 00:00 UTC.
     ///
     /// # Errors
-    /// There is no such interface, there are more than 262,144 bytes, or what `out` says.
+    /// There is no such interface, there are more than 262,144 bytes, or `out` fails.
     pub fn write(
         &mut self,
         interface: u32,
@@ -118,11 +118,11 @@ impl<W: Write> PcapngWriter<W> {
         self.end()
     }
 
-    /// Ends the file with what each interface has counted, in the order of interfaces; nothing is
-    /// written of those that the list does not reach.
+    /// Ends the file with the counters of the interfaces, in their order. Interfaces beyond the end
+    /// of the list get no counters.
     ///
     /// # Errors
-    /// There are fewer interfaces, or what `out` says.
+    /// There are fewer interfaces than counters, or `out` fails.
     pub fn finish(mut self, counts: &[InterfaceCounts]) -> Result<W, WriteError> {
         for (interface, counts) in (0..).zip(counts) {
             self.check_interface(interface)?;
@@ -179,7 +179,7 @@ impl<W: Write> PcapngWriter<W> {
         self.pad();
     }
 
-    /// Blocks and options are whole numbers of 32 bits.
+    /// Pads to 32 bits, as blocks and options require.
     fn pad(&mut self) {
         self.block.resize(self.block.len().next_multiple_of(4), 0);
     }
