@@ -1,7 +1,7 @@
 //! The C interface of `dumbbell_cc.h`, field by field.
 //!
-//! Functions may be null; the names and their order are those of the header, which
-//! `tests/interface.rs` holds against this by a controller that echoes every field.
+//! Function pointers may be null. The fields have the names and order of the header;
+//! `tests/interface.rs` checks this with a controller that echoes every field.
 
 use dumbbell_core::time::Time;
 use dumbbell_tcp::cca::external::{AckBegins, Acked, SenderView};
@@ -10,13 +10,13 @@ use std::ffi::{c_char, c_int, c_void};
 
 /// `DUMBBELL_CC_VERSION`.
 pub const VERSION: u32 = 2;
-/// Versions that are loaded. What 2 has more stands at the ends of its structures.
+/// Versions that can be loaded. Version 2 appends its additional fields to the structures.
 pub const LOADED_VERSIONS: std::ops::RangeInclusive<u32> = 1..=VERSION;
 /// `DUMBBELL_CC_NONE`.
 pub const NONE: u64 = u64::MAX;
 /// `DUMBBELL_CC_MOST_STATE_BYTES`.
 pub const MOST_STATE_BYTES: u32 = 65_536;
-/// Most parameters of a controller.
+/// Maximum number of parameters of a controller.
 pub const MOST_PARAMETERS: u32 = 64;
 
 /// `struct dumbbell_cc_window`.
@@ -153,10 +153,10 @@ pub struct Ops {
     pub on_acked: Option<unsafe extern "C" fn(*mut Flow, *const Acked)>,
 }
 
-/// Bytes of `Ops` in version 1.
+/// Size of `Ops` in version 1.
 pub const OPS_BYTES_1: usize = std::mem::offset_of!(Ops, sees_sender);
 
-/// `enum dumbbell_cc_ack_flag`, together.
+/// Flags of `enum dumbbell_cc_ack_flag`, combined.
 pub fn ack_flags(begins: AckBegins) -> u32 {
     u32::from(begins.is_unexpected)
         | u32::from(begins.window_updated) << 1
@@ -193,7 +193,7 @@ impl From<&cca::Window> for Window {
 }
 
 impl Window {
-    /// Enters what a controller has set.
+    /// Copies the values set by a controller.
     pub fn enter(&self, window: &mut cca::Window) {
         window.pacing_rate_bytes_per_s = self.pacing_rate_bytes_per_s;
         window.cwnd_pkts = self.cwnd_pkts;

@@ -1,7 +1,7 @@
 //! Congestion controllers in C, loaded from shared objects.
 //!
-//! What is loaded runs with all that this process may do: whoever calls has been told that it is
-//! wanted. `dumbbell_cc.h` is the interface; `docs/controllers.md` says how to write one.
+//! Loaded code runs with all privileges of this process; the caller must have permission to load
+//! it. `dumbbell_cc.h` is the interface; `docs/controllers.md` explains how to write a controller.
 #![allow(
     unsafe_code,
     reason = "the one place where other people's code is called"
@@ -23,12 +23,12 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Shared objects by the SHA-256 of their sources, as descriptions name them.
+/// Shared objects by the SHA-256 of their sources, as in experiment descriptions.
 #[derive(Debug, Clone, Default)]
 pub struct Objects(pub HashMap<String, PathBuf>);
 
 impl ModuleLoader for Objects {
-    /// Each time from a copy of its own, so that no two runs share a static variable.
+    /// Loads a separate copy each time, so that no two runs share a static variable.
     fn load(&self, described: &Controller) -> Result<Module, String> {
         let Some(path) = self.0.get(&described.sha256) else {
             return Err(format!(
@@ -42,10 +42,10 @@ impl ModuleLoader for Objects {
     }
 }
 
-/// What a shared object says of itself. Runs what it does when it is loaded.
+/// Facts declared by a shared object. Loading it runs its initialisation code.
 ///
 /// # Errors
-/// It cannot be loaded or is no controller of this version.
+/// It cannot be loaded or is not a controller of a supported version.
 pub fn facts(path: &Path) -> Result<Facts, String> {
     Ok(Loaded::open(path)?.facts())
 }

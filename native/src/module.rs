@@ -1,4 +1,4 @@
-//! A controller from a shared object, as the sender knows controllers.
+//! A controller from a shared object, with the sender's interface for controllers.
 
 use crate::abi::{
     self, EventFn, Flow, LOADED_VERSIONS, MOST_PARAMETERS, MOST_STATE_BYTES, NONE, Ops, VERSION,
@@ -16,48 +16,49 @@ use std::mem::MaybeUninit;
 use std::path::Path;
 use std::ptr;
 
-/// Longest name of a controller or a parameter that is shown.
+/// Maximum displayed length of the name of a controller or parameter.
 const LONGEST_NAME: usize = 64;
 
-/// What a controller says of itself.
+/// Facts that a controller declares.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Facts {
-    /// Its own name.
+    /// Its name.
     pub name: String,
     /// Whether it asks for pacing.
     pub wants_pacing: bool,
-    /// Whether it sets the window in recovery too.
+    /// Whether it sets the window during recovery as well.
     pub owns_recovery: bool,
-    /// Whether it reads what the simulator alone gives: the sender's fields, ECN marks one by one.
+    /// Whether it uses inputs that only the simulator provides: the sender's fields, individual ECN
+    /// marks.
     pub needs_simulator: bool,
-    /// What may be set.
+    /// Its parameters.
     pub parameters: Vec<ParameterFacts>,
 }
 
-/// A number that may be set.
+/// A numeric parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParameterFacts {
     /// Its name in the source.
     pub name: String,
-    /// The least value.
+    /// Smallest value.
     pub least: i64,
-    /// The largest.
+    /// Largest value.
     pub most: i64,
-    /// What it is where nobody sets it.
+    /// Default value.
     pub value: i64,
 }
 
-/// A copy of a shared object in memory.
+/// A loaded copy of a shared object.
 pub struct Loaded {
-    /// Points into `_object`. Zero at its end, where the object has an older version.
+    /// Points into `_object`. Fields that an older version of the interface lacks are zero.
     ops: Ops,
     _object: Object,
 }
 
-// SAFETY: what `ops` points to lies in the object; a run, which alone calls it, is on one thread at
-// a time.
+// SAFETY: the pointers in `ops` refer to the object; only a run calls it, and a run is on one
+// thread at a time.
 unsafe impl Send for Loaded {}
-// SAFETY: as above; a module is shared by the connections of one run.
+// SAFETY: as above; the connections of one run share a module.
 unsafe impl Sync for Loaded {}
 
 impl fmt::Debug for Loaded {
@@ -69,12 +70,13 @@ impl fmt::Debug for Loaded {
 }
 
 impl Loaded {
-    /// Loads a copy of a shared object and looks at what it has.
+    /// Loads a copy of a shared object and checks its contents.
     pub fn open(path: &Path) -> Result<Loaded, String> {
         let object = Object::open_copy(path)?;
         let ops = object.symbol(c"dumbbell_cc");
         let ops = ops.ok_or("a controller, which defines `dumbbell_cc` (dumbbell_cc.h)")?;
-        // SAFETY: what is named so begins with its version, whatever that is.
+        // SAFETY: the symbol of this name begins with its version in every version of the
+        // interface.
         let version = unsafe { ptr::read(ops.cast::<u32>()) };
         if !LOADED_VERSIONS.contains(&version) {
             return Err(format!(
@@ -87,7 +89,8 @@ impl Loaded {
             size_of::<Ops>()
         };
         let mut read = MaybeUninit::<Ops>::zeroed();
-        // SAFETY: a structure of that version has that size; zeros are numbers, false and null.
+        // SAFETY: a structure of this version has this size; all-zero bits are valid numbers, false
+        // and null.
         let ops = unsafe {
             ptr::copy_nonoverlapping(ops.cast::<u8>(), read.as_mut_ptr().cast::<u8>(), bytes);
             read.assume_init()
@@ -134,11 +137,11 @@ impl Loaded {
         if ops.parameters.is_null() || ops.parameters_count == 0 {
             return &[];
         }
-        // SAFETY: that is how many lie there, as the controller says.
+        // SAFETY: the controller declares this number of elements.
         unsafe { std::slice::from_raw_parts(ops.parameters, ops.parameters_count as usize) }
     }
 
-    /// What it says of itself.
+    /// The facts that it declares.
     pub fn facts(&self) -> Facts {
         let ops = self.ops();
         Facts {
@@ -157,7 +160,7 @@ impl Loaded {
         }
     }
 
-    /// Gives its parameters values, before anything is asked of it.
+    /// Sets its parameters, before any other call.
     pub fn set(&self, values: &BTreeMap<String, i64>) -> Result<(), String> {
         let parameters = self.parameters();
         for (wanted, value) in values {
@@ -185,7 +188,8 @@ impl Loaded {
             } else {
                 0
             };
-            // SAFETY: the object exports it with this size, and nothing reads it now.
+            // SAFETY: the object exports a variable of this size, and nothing reads it
+            // concurrently.
             unsafe {
                 ptr::copy_nonoverlapping(
                     at_end.as_ptr().add(skipped),
@@ -194,7 +198,7 @@ impl Loaded {
                 );
             }
         }
-        // SAFETY: a function of the object, of this type as it says.
+        // SAFETY: a function of the object with the type declared in the header.
         let refused = { self.ops().configure }.map_or(0, |configure| unsafe { configure() });
         match refused {
             0 => Ok(()),
@@ -207,7 +211,7 @@ impl Loaded {
 
 fn value(parameter: &abi::Parameter) -> i64 {
     let at = parameter.address;
-    // SAFETY: a variable of the object of this type, as it says.
+    // SAFETY: a variable of the object with the type that it declares.
     unsafe {
         match (parameter.bytes, parameter.is_signed) {
             (1, true) => i64::from(ptr::read_unaligned(at.cast::<i8>())),
@@ -225,13 +229,13 @@ fn name(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: a text of the object that ends in zero, as it says.
+    // SAFETY: a NUL-terminated string of the object, as the interface requires.
     let text = unsafe { CStr::from_ptr(text) };
     text.to_string_lossy().chars().take(LONGEST_NAME).collect()
 }
 
 unsafe extern "C" fn below(stream: *mut c_void, n: u32) -> u32 {
-    // SAFETY: what `Flow` was given, for as long as the call lasts.
+    // SAFETY: the pointer passed in `Flow`, valid for the duration of the call.
     let stream = unsafe { &mut *stream.cast::<Stream>() };
     stream.below(u64::from(n.max(1))) as u32
 }
@@ -276,8 +280,8 @@ impl ExternalCode for Loaded {
         };
         let flow = &raw mut flow;
         let plain = |on: Option<EventFn>, snapshot: &Snapshot| {
-            // SAFETY: a function of the object, of this type as it says, with what lives until it
-            // returns.
+            // SAFETY: a function of the object with the type declared in the header; its arguments
+            // live until it returns.
             on.map(|on| unsafe { on(flow, &abi::Snapshot::from(snapshot)) })
         };
         let heeded = match event {
@@ -320,7 +324,7 @@ impl ExternalCode for Loaded {
         };
         if heeded.is_some() {
             shared.enter(window);
-            // SAFETY: it is a local, and the call is over.
+            // SAFETY: `flow` is a local variable, and the call has returned.
             let flow = unsafe { &*flow };
             let (reduction, limited) = (flow.requests_reduction, flow.requests_limited);
             asked.requests = Requests { reduction, limited };
@@ -337,7 +341,7 @@ impl ExternalCode for Loaded {
     fn least_burst_pkts(&self, state: &[u64], window: &Window) -> Option<u32> {
         let asked = self.ops().least_burst_pkts;
         let window = abi::Window::from(window);
-        // SAFETY: as above, and the window.
+        // SAFETY: as above; it only reads the window as well.
         asked.map(|asked| unsafe { asked(state.as_ptr().cast(), &raw const window) })
     }
 }

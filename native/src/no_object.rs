@@ -1,4 +1,4 @@
-//! Where there are no shared objects of this kind.
+//! Stub for platforms without such shared objects.
 
 use std::ffi::{CStr, c_void};
 use std::path::Path;

@@ -1,23 +1,23 @@
-//! A shared object in memory, from a copy of its file.
+//! A shared object loaded from a copy of its file.
 
 use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Goes out of memory when it is dropped.
+/// An open handle; unloaded on drop.
 #[derive(Debug)]
 pub struct Object(*mut c_void);
 
-// SAFETY: the handle is only given to dlsym and dlclose, which any thread may call.
+// SAFETY: the handle is passed only to dlsym and dlclose, which any thread may call.
 unsafe impl Send for Object {}
 // SAFETY: as above.
 unsafe impl Sync for Object {}
 
 impl Object {
-    /// Loads a copy: the loader gives one file to all that ask for it, static variables and all,
-    /// and knows files by name and inode. The copy lies beside the file, where programs may be run,
-    /// and only for as long as it is being loaded.
+    /// Loads a copy. The dynamic loader loads a file only once, so all users share its static
+    /// variables; it identifies files by name and inode. The copy is in the directory of the file,
+    /// where execution is permitted, and is removed after loading.
     pub fn open_copy(path: &Path) -> Result<Object, String> {
         let copy = free_name(path);
         let failed = |error| {
@@ -26,7 +26,8 @@ impl Object {
                 copy.display()
             )
         };
-        // Not `fs::copy`, which sets the mode too: a confined process may not (`guest/src/confine`).
+        // Not `fs::copy`, which also sets the mode: a confined process may not do that
+        // (`guest/src/confine`).
         let content = std::fs::read(path);
         let copied = content
             .and_then(|bytes| std::fs::write(&copy, bytes))
@@ -39,7 +40,7 @@ impl Object {
     fn open(path: &Path) -> Result<Object, String> {
         let name = CString::new(path.as_os_str().as_bytes());
         let name = name.map_err(|error| error.to_string())?;
-        // SAFETY: a path that ends in zero. What the object does when it is loaded is its own.
+        // SAFETY: a NUL-terminated path. The object is responsible for its own initialisation code.
         let handle = unsafe { libc::dlopen(name.as_ptr(), libc::RTLD_NOW | libc::RTLD_LOCAL) };
         if handle.is_null() {
             let why = last_error().unwrap_or_else(|| "for no reason given".to_owned());
@@ -48,9 +49,9 @@ impl Object {
         Ok(Object(handle))
     }
 
-    /// Where something of this name lies in it.
+    /// Address of a symbol in the object.
     pub fn symbol(&self, name: &CStr) -> Option<*const c_void> {
-        // SAFETY: the handle is open for as long as this is there.
+        // SAFETY: the handle is open as long as `self` exists.
         let found = unsafe { libc::dlsym(self.0, name.as_ptr()) };
         (!found.is_null()).then_some(found.cast_const())
     }
@@ -58,7 +59,7 @@ impl Object {
 
 impl Drop for Object {
     fn drop(&mut self) {
-        // SAFETY: opened once and closed once; nothing points into it any more.
+        // SAFETY: opened once and closed once; no pointers into the object remain.
         unsafe { libc::dlclose(self.0) };
     }
 }
@@ -72,7 +73,7 @@ fn free_name(path: &Path) -> PathBuf {
 }
 
 fn last_error() -> Option<String> {
-    // SAFETY: a text of the loader's that lasts until its next error, or null.
+    // SAFETY: a string of the loader that is valid until its next error, or null.
     let text = unsafe { libc::dlerror() };
     if text.is_null() {
         return None;
