@@ -1,8 +1,8 @@
-//! Laws of gaps and sizes as a file has them: `exponential 512B`.
+//! Distributions of gaps and sizes in the form used in experiment files: `exponential 512B`.
 
 use dumbbell_engine::spec::law::Law;
 
-/// What a law is drawn for.
+/// The quantity that a distribution describes.
 #[derive(Debug, Clone, Copy)]
 pub enum LawQuantity {
     /// A time in seconds.
@@ -12,7 +12,7 @@ pub enum LawQuantity {
 }
 
 impl LawQuantity {
-    /// A quantity with its unit: the shortest decimal that gives the number back.
+    /// A value with its unit: the shortest decimal that parses to the same number.
     pub fn quantity(self, value: f64) -> String {
         match self {
             LawQuantity::Gap => format!("{value}s"),
@@ -20,7 +20,7 @@ impl LawQuantity {
         }
     }
 
-    /// The short form of a law.
+    /// The short form of a distribution.
     pub fn text(self, law: &Law) -> String {
         let quantity = |value: &f64| self.quantity(*value);
         match law {

@@ -1,12 +1,13 @@
-//! The simulator for a page: a resolved description, changes to it by path, and runs that are
-//! watched while they go.
+//! The simulator for a web page: a resolved description, changes to it by path, and runs that the
+//! page observes while they are in progress.
 //!
-//! A page holds descriptions that were resolved when it was made, so nothing is resolved twice: a
-//! change puts a value in resolved units in its place (`links[1].forward.rate_bps`), or tc text that
-//! the crate `dumbbell-tc` reads. [`toml_writer`] turns the result into a file that `dumbbell run` takes.
+//! The page stores descriptions that were resolved when it was generated, so nothing is resolved
+//! again. A change sets a value in resolved units (`links[1].forward.rate_bps`), or tc text, which
+//! the crate `dumbbell-tc` parses. [`toml_writer`] writes the result as a file for `dumbbell run`.
 //!
-//! Compiled for `wasm32-unknown-unknown` it is the module that `interface` describes. Times of a run
-//! are virtual; the crate knows no clock, so how long a piece of a run may be is its caller's to say.
+//! Compiled for `wasm32-unknown-unknown`, the crate is the module described in `interface`. Times
+//! of a run are virtual. The crate has no clock, so the caller decides how long each part of a run
+//! may take.
 
 pub mod changes;
 mod interface;

@@ -1,4 +1,4 @@
-//! Numbers of a run that is over, by the paths and definitions of `dumbbell.metrics`.
+//! Metrics of a finished run, with the paths and definitions of `dumbbell.metrics`.
 
 use crate::changes::number_of;
 use dumbbell_engine::sim::random::Stream;
@@ -9,21 +9,21 @@ use dumbbell_engine::tables::{Tables, Values};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// Seconds and nanoseconds.
+/// Nanoseconds per second.
 const NS_PER_S: f64 = 1e9;
-/// `distributions.quantity` of a sojourn time.
+/// Value of `distributions.quantity` for sojourn times.
 const SOJOURN: f64 = 0.0;
 
-/// A number with its path, such as `queue[a->b].loss_ratio`.
+/// A metric with its path, such as `queue[a->b].loss_ratio`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Number {
-    /// What it is.
+    /// Path of the metric.
     pub path: String,
-    /// None where it is not defined.
+    /// Its value; None if undefined.
     pub value: Option<f64>,
 }
 
-/// A column as numbers; empty where there is none of that name.
+/// A column as numbers; None if it does not exist.
 pub fn column(tables: &Tables, table: &str, name: &str) -> Option<Vec<f64>> {
     let table = tables.0.iter().find(|each| each.name == table)?;
     let column = table.columns.iter().find(|each| each.name == name)?;
@@ -35,11 +35,12 @@ pub fn column(tables: &Tables, table: &str, name: &str) -> Option<Vec<f64>> {
     })
 }
 
-/// What a run is reduced to: numbers of queues, goodputs of flows, round trips of probes.
+/// Metrics of a run: those of queues, goodputs of flows, round-trip times of probes.
 ///
 /// # Arguments
-/// `ways` are the queues that each flow's packets pass; `queue` is the number of the queue that is
-/// looked at. Of queues that are looked at `together` there are the numbers of each, and those over
+/// `ways` are the queues on the path of each flow; `queue` is the number of the selected queue. The
+/// queues in `together` are reported separately, and over the packets of all of them under paths
+/// that begin with `queues.`.
 /// the packets of all, whose paths begin with `queues.`.
 pub fn numbers(
     experiment: &Experiment,
@@ -81,7 +82,7 @@ fn of_queue(tables: &Tables, queue: usize, path: &str, to: &mut Vec<Number>) {
     let arrived = one("arrived_pkts");
     let measured_s = one("measured_s");
     let sojourns = one("sojourn_count");
-    // Bins are wider than the distance to the greatest value, which is exact.
+    // A bin may extend beyond the maximum, which is exact.
     let greatest = one("sojourn_max_ns") / NS_PER_S;
     let p95 = sojourn_quantile_s(tables, &[queue], 0.95).min(greatest);
     let own = [
@@ -98,7 +99,7 @@ fn of_queue(tables: &Tables, queue: usize, path: &str, to: &mut Vec<Number>) {
     }
 }
 
-/// Over the packets of all these queues, each of which weighs the same.
+/// Metrics over the packets of all these queues; each packet has the same weight.
 fn of_queues(tables: &Tables, queues: &[usize], to: &mut Vec<Number>) {
     let of = |name| {
         let values = column(tables, "queues", name).unwrap_or_default();
@@ -123,7 +124,8 @@ fn of_queues(tables: &Tables, queues: &[usize], to: &mut Vec<Number>) {
     add(to, "queues.sojourn_p50_s".into(), median_s);
 }
 
-/// Of the packets of these queues together, linear inside a bin (`dumbbell.stats.histogram_quantile`).
+/// Quantile over the packets of these queues, interpolated linearly within a bin
+/// (`dumbbell.stats.histogram_quantile`).
 fn sojourn_quantile_s(tables: &Tables, queues: &[usize], q: f64) -> f64 {
     let of = |name| column(tables, "distributions", name).unwrap_or_default();
     let (at, kinds) = (of("queue"), of("quantity"));
@@ -135,7 +137,7 @@ fn sojourn_quantile_s(tables: &Tables, queues: &[usize], q: f64) -> f64 {
     rows.sort_by(|one, other| low[*one].total_cmp(&low[*other]));
     let total: f64 = rows.iter().map(|row| weight[*row]).sum();
     let mut before = 0.0;
-    // A bin that several queues have is one.
+    // Merges bins that occur in several queues.
     for bin in rows.chunk_by(|one, other| low[*one] == low[*other]) {
         let own: f64 = bin.iter().map(|row| weight[*row]).sum();
         if before + own >= q * total {
@@ -148,8 +150,8 @@ fn sojourn_quantile_s(tables: &Tables, queues: &[usize], q: f64) -> f64 {
     f64::NAN
 }
 
-/// For each flow the name that it has together with equal ones, such as `download` of `download-1`
-/// and `download-2`; its own where there are none (`dumbbell.compare.equal_flows`).
+/// For each flow the common name of its group of equal flows, such as `download` for `download-1`
+/// and `download-2`; its own name if it has no equal (`dumbbell.compare.equal_flows`).
 pub fn groups(flows: &[Flow]) -> Vec<String> {
     let mut kinds: BTreeMap<&str, Vec<Vec<usize>>> = BTreeMap::new();
     for (index, flow) in flows.iter().enumerate() {
@@ -165,7 +167,7 @@ pub fn groups(flows: &[Flow]) -> Vec<String> {
     }
     let mut names: Vec<String> = flows.iter().map(|flow| flow.name.clone()).collect();
     for (base, of_base) in kinds {
-        // The first of several kinds has the name.
+        // Of several groups with the same base name, the first one gets the name.
         let equal = of_base.iter().find(|members| members.len() > 1);
         for &index in equal.into_iter().flatten() {
             names[index] = base.to_owned();
@@ -179,13 +181,13 @@ fn base_of(name: &str) -> Option<&str> {
     (!base.is_empty() && number_of(name, base).is_some()).then_some(base)
 }
 
-/// Whether two flows differ in nothing but their names.
+/// Whether two flows are equal except for their names.
 pub fn is_equal_but_for_name(one: &Flow, other: &Flow) -> bool {
-    // Taken apart, so that a field that is added cannot be forgotten; not cloned, as what a flow
-    // replays may be long.
+    // Destructured, so that the compiler reports a field that is added later. Not cloned, because a
+    // replayed trace may be long.
     let Flow {
         name: _,
-        // Of equal flows each has a port of its own.
+        // Equal flows have different ports.
         port: _,
         from,
         to,
@@ -219,7 +221,7 @@ fn goodput_bps(experiment: &Experiment, received_bytes: f64, flow: &Flow) -> f64
     }
 }
 
-/// What equal flows have together.
+/// Sums over a group of equal flows.
 #[derive(Default)]
 struct FlowGroup {
     name: String,
@@ -283,8 +285,8 @@ fn of_flows(experiment: &Experiment, tables: &Tables, ways: &[Vec<u32>], to: &mu
     }
 }
 
-/// Of each queue's link and the policer in front of it, its mean over the measured window; infinite
-/// where nothing limits it.
+/// Mean capacity of each queue's link and policer over the measured window; infinite if nothing
+/// limits it.
 fn capacities_bps(experiment: &Experiment) -> Vec<f64> {
     let measured_s = (experiment.duration_ns - experiment.warm_up_ns) as f64 / NS_PER_S;
     let ends = experiment.link_ends();
@@ -294,8 +296,8 @@ fn capacities_bps(experiment: &Experiment) -> Vec<f64> {
         .collect()
 }
 
-/// What passes a link in the measured window, changes of its rate included; the slowest of link,
-/// discipline and policer governs.
+/// Number of bits that a link can carry in the measured window, including changes of its rate. At
+/// each time the slowest of link, qdisc and policer determines the rate.
 fn capacity_bits(experiment: &Experiment, end: &LinkEnd, name: &str) -> f64 {
     let paced_bps = end.qdisc.shaped_bps();
     let policed_bps = end.police.as_ref().map_or(0, |police| police.rate_bps);

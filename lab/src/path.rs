@@ -1,26 +1,26 @@
-//! Paths into a resolved description, as errors print them: `links[1].forward.rate_bps`, and with
+//! Paths into a resolved description, as in error messages: `links[1].forward.rate_bps`, and with
 //! the name of a flow or probe `flows[bulk].source.gap.mean`.
 
 use crate::problem::Problem;
 
-/// Longest path that is read.
+/// Maximum length of a path.
 const MOST_BYTES: usize = 200;
 
-/// A step of a path.
+/// A component of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Step {
-    /// The value of a key.
+    /// A key of an object.
     Key(String),
-    /// What stands at a place of a list, from 0.
+    /// An index into a list, from 0.
     Place(usize),
-    /// What has a name in a list.
+    /// The name of a list element.
     Named(String),
 }
 
-/// Reads a path.
+/// Parses a path.
 ///
 /// # Errors
-/// It has not that form.
+/// The path is malformed.
 pub fn steps(path: &str) -> Result<Vec<Step>, Problem> {
     let refused = || {
         let allowed = "a path such as links[1].forward.rate_bps or flows[bulk].count";

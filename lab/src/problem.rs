@@ -1,4 +1,4 @@
-//! What is wrong with a request, with the parts that a page shows beside a field.
+//! An invalid request, with the details that a page displays next to a field.
 
 use dumbbell_engine::EngineError;
 use dumbbell_engine::spec::SpecError;
@@ -6,28 +6,29 @@ use dumbbell_tc::QdiscError;
 use serde::Serialize;
 use serde_json::Value;
 
-/// Longest value that is shown again, letters.
+/// Maximum length of a displayed value, in characters.
 const MOST_SHOWN: usize = 120;
-/// Longest sentence about what is allowed: names in it come from the description.
+/// Maximum length of the sentence about permitted values: it may contain names from the
+/// description.
 const MOST_ALLOWED: usize = 1000;
 
-/// Why something was refused.
+/// Why a request was rejected.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Problem {
-    /// Where, as a path of the description; empty for the whole of it.
+    /// Path in the description; empty for the whole description.
     pub path: String,
-    /// What was found there.
+    /// The rejected value.
     pub value: String,
-    /// What is allowed, or what to do.
+    /// The permitted values, or the remedy.
     pub allowed: String,
-    /// The nearest word that is allowed.
+    /// The nearest permitted word.
     pub hint: Option<String>,
-    /// Why, where tc would take it.
+    /// The reason, if tc would accept the value.
     pub reason: Option<String>,
 }
 
 impl Problem {
-    /// At a path, with what is allowed there.
+    /// A problem at a path, with the permitted values.
     pub fn new(path: impl Into<String>, value: impl ToString, allowed: impl Into<String>) -> Self {
         Problem {
             path: path.into(),
@@ -38,7 +39,7 @@ impl Problem {
         }
     }
 
-    /// What the grammar of tc says of a text.
+    /// An error of the tc parser.
     pub fn of_qdisc(path: &str, error: &QdiscError) -> Problem {
         Problem {
             hint: error.hint().map(str::to_owned),
@@ -47,7 +48,7 @@ impl Problem {
         }
     }
 
-    /// As JSON, `{"problem": {...}}`.
+    /// JSON text, `{"problem": {...}}`.
     pub fn to_json(&self) -> String {
         serde_json::json!({ "problem": self }).to_string()
     }
@@ -71,7 +72,7 @@ impl From<EngineError> for Problem {
     }
 }
 
-/// A value as it is shown to a person.
+/// Text of a value for display.
 pub fn shown(value: &Value) -> String {
     match value {
         Value::String(text) => shortened(text, MOST_SHOWN),

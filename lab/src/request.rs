@@ -1,4 +1,4 @@
-//! What a page asks for, and what it is answered. Both are JSON.
+//! Requests of a page and their answers. Both are JSON.
 
 use crate::changes::Change;
 use crate::numbers::Number;
@@ -7,133 +7,133 @@ use dumbbell_engine::spec::tcp::CwndChange;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// What is to be done.
+/// A request.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(tag = "do", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Request {
-    /// A resolved description to change and run; the answer is `Described`.
+    /// Loads a resolved description, which can then be changed and run; the answer is `Described`.
     Load {
-        /// As `Experiment.resolved()` gives it.
+        /// The output of `Experiment.resolved()`.
         resolved: Value,
     },
-    /// What was loaded, with these changes and no others; the answer is `Described`.
+    /// Applies these changes to the loaded description, discarding earlier ones; the answer is
+    /// `Described`.
     Change {
-        /// In their order.
+        /// Applied in order.
         changes: Vec<Change>,
     },
-    /// The description as a file in TOML: `Text`.
+    /// Returns the description as a TOML file: `Text`.
     Toml,
-    /// Lines that follow `tc` for a queue: `Lines`.
+    /// Returns the `tc` arguments for a queue: `Lines`.
     Tc {
-        /// The number of the queue: forward is `2 i`, reverse `2 i + 1`.
+        /// Number of the queue: forward is `2 i`, reverse `2 i + 1`.
         queue: usize,
     },
-    /// Begins a run of the description; the one before is let go. The answer is `Begun`.
+    /// Begins a run of the description and drops the previous run. The answer is `Begun`.
     Begin {
-        /// Chooses the random numbers.
+        /// Selects the random numbers.
         replication: u64,
-        /// The number of a queue whose packets are recorded; the description says otherwise when
-        /// left out.
+        /// Number of the queue whose packets are recorded; if omitted, the description decides.
         #[serde(default)]
         record: Option<usize>,
-        /// Whether a run with such records has the description's samples besides.
+        /// Whether a run with such records also takes the samples of the description.
         #[serde(default)]
         keeps_samples: bool,
-        /// Flows that have the page's own rule in the place of their controller.
+        /// Flows whose controller is replaced by the page's own rule.
         #[serde(default)]
         rule: Option<Rule>,
     },
-    /// Says what a rule is told, and in what order: `Fields`.
+    /// Returns the fields passed to a rule, in order: `Fields`.
     RuleFields,
-    /// Goes on with the run until an instant, and what is next after it: `Reached`.
+    /// Advances the run to a time, up to the next event after it: `Reached`.
     AdvanceTo {
-        /// The instant, in the run's time.
+        /// The time, in virtual time of the run.
         until_ns: u64,
     },
-    /// Gives equal flows a window from now on, whose controller is `manual`: `Moved`.
+    /// Sets the window of equal flows, whose controller is `manual`, from now on: `Moved`.
     ChangeCwnd {
-        /// The name that they have together.
+        /// Common name of the flows.
         group: String,
-        /// The window.
+        /// The new window.
         cwnd_pkts: u32,
     },
-    /// Makes tables of what there is so far (`IncrementalRun::tables_so_far`): `Peeked`.
+    /// Makes tables of the results so far (`IncrementalRun::tables_so_far`): `Peeked`.
     Peek,
-    /// Lets go of records of packets so far: `Peeked`.
+    /// Discards the records of packets so far: `Peeked`.
     Forget,
-    /// Says how far the run is, and makes no tables: `Peeked`.
+    /// Returns the progress of the run without tables: `Peeked`.
     Clock,
-    /// Makes the tables of a run that is at its end: `Finished`.
+    /// Makes the tables of a run that has ended: `Finished`.
     Finish {
-        /// The number of the queue that numbers are made of.
+        /// Number of the selected queue, for which metrics are computed.
         queue: usize,
-        /// Numbers of queues that are looked at together: of each, and over the packets of all.
+        /// Numbers of further queues: metrics for each, and over the packets of all.
         #[serde(default)]
         together: Vec<usize>,
     },
 }
 
-/// What is answered, unless there is a problem.
+/// The answer to a request that succeeded.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// The description that is run.
+    /// The current description.
     Described {
-        /// As it is now.
+        /// In its current form.
         resolved: Value,
-        /// The text of each queue's discipline.
+        /// tc text of each queue's qdisc.
         qdiscs: Vec<String>,
-        /// That of each queue's policer, where there is one.
+        /// tc text of each queue's policer, if any.
         polices: Vec<Option<String>>,
-        /// Names of queues, in their order.
+        /// Names of the queues, in order.
         queues: Vec<String>,
-        /// For each flow the name that equal ones have together.
+        /// For each flow the common name of its group of equal flows.
         groups: Vec<String>,
-        /// For each flow the queues on its way.
+        /// For each flow the queues on its path.
         ways: Vec<Vec<u32>>,
-        /// What surprises in tc's language (`10Mbps`).
+        /// Notices about easily misread tc text (`10Mbps`).
         notices: Vec<String>,
     },
-    /// A run that has begun.
+    /// A run has begun.
     Begun {
-        /// Events that are foreseen.
+        /// Expected number of events.
         expected_events: u64,
-        /// Bytes that are foreseen.
+        /// Expected memory, bytes.
         expected_memory_bytes: u64,
     },
-    /// How far a run is that was to go on until an instant.
+    /// Progress of a run that was advanced to a time.
     Reached {
-        /// Its virtual time.
+        /// Virtual time of the run.
         now_ns: u64,
-        /// Whether there is more to do.
+        /// Whether the run has not ended.
         is_going: bool,
     },
-    /// A window that flows have been given.
+    /// The window change of flows.
     Moved(CwndChange),
-    /// How far a run is.
+    /// Progress of a run.
     Peeked {
-        /// Its virtual time.
+        /// Virtual time of the run.
         now_ns: u64,
     },
-    /// A run whose tables are there.
+    /// A finished run.
     Finished {
-        /// As `dumbbell run --json` has it.
+        /// The digest of `dumbbell run --json`.
         digest: String,
-        /// How many there were.
+        /// Number of events.
         events: u64,
-        /// What it is reduced to.
+        /// Metrics of the run.
         numbers: Vec<Number>,
     },
-    /// What a rule is told.
+    /// The fields passed to a rule.
     Fields(Fields),
     /// A text.
     Text {
-        /// Itself.
+        /// The text.
         text: String,
     },
-    /// Lines for two interfaces.
+    /// `tc` arguments for two interfaces.
     Lines {
-        /// At the queue.
+        /// At the interface of the queue.
         queue: Vec<String>,
         /// At the far end of the link.
         far_end: Vec<String>,

@@ -1,9 +1,9 @@
-//! A congestion controller whose rule the page has: the engine asks it by a function that the page
-//! gives to the module (`interface`).
+//! A congestion controller implemented as a rule by the page. The engine calls it through a
+//! function that the page passes to the module (`interface`).
 //!
-//! Events, their fields and their units are those of the interface in C
+//! Events, their fields and their units are those of the C interface
 //! (`python/dumbbell/backends/native/dumbbell_cc.h`). Window, fields and state are exchanged as
-//! numbers of JavaScript: times are exact below 2^53 ns, and NaN stands where there is none.
+//! JavaScript numbers: times are exact below 2^53 ns, and NaN stands for a missing value.
 
 use dumbbell_engine::cca::external::{
     Event, EventContext, ExternalCode, Module, ModuleLoader, Traits,
@@ -14,10 +14,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Numbers of state of a connection, at most.
+/// Maximum number of state variables of a connection.
 pub const MOST_STATE_NUMBERS: usize = 64;
 
-/// What a rule may have a function for.
+/// Events for which a rule may define a function.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[expect(missing_docs, reason = "each is a field of `dumbbell_cc_ops`")]
@@ -36,38 +36,39 @@ pub enum RuleEvent {
     OnIdleRestart,
 }
 
-/// The rule of equal flows, as far as the engine has to know it.
+/// Properties of the rule of equal flows that the engine needs.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Rule {
-    /// The name that the flows have together.
+    /// Common name of the flows.
     pub group: String,
-    /// What it has a function for.
+    /// Events for which it has a function.
     pub heeds: Vec<RuleEvent>,
-    /// Numbers of state of each connection, at most [`MOST_STATE_NUMBERS`]; 0 at its start.
+    /// Number of state variables of each connection, at most [`MOST_STATE_NUMBERS`]; they start at
+    /// 0.
     pub state_numbers: usize,
-    /// Whether it sets the window in recovery too.
+    /// Whether it sets the window during recovery as well.
     pub owns_recovery: bool,
-    /// Whether segments are spaced by its pacing rate.
+    /// Whether segments are paced at its pacing rate.
     pub wants_pacing: bool,
 }
 
-/// Asks the page's function: what happened, and what is exchanged; what the rule made of it then
-/// stands in the same place.
+/// Calls the page's function with the event and the exchanged values; the rule returns its results
+/// in the same array.
 pub type RuleFn = fn(RuleEvent, &mut [f64], &mut EventContext);
 
-/// Names of what is exchanged, in its order: the window, then fields of the event, then the state.
+/// Names of the exchanged values, in order: the window, then fields of the event, then the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fields {
-    /// Of the window. All are written back but the last.
+    /// Fields of the window. All except the last are written back.
     pub window: Vec<&'static str>,
-    /// Of each event.
+    /// Fields of each event.
     pub events: BTreeMap<&'static str, &'static [&'static str]>,
     /// Events in the order of their numbers.
     pub order: Vec<RuleEvent>,
 }
 
-/// Names beside the values that they have.
+/// Lists field names with their values.
 macro_rules! fields {
     ($names:ident, $values:ident, $of:ident: $kind:ty { $($name:literal = $value:expr;)+ }) => {
         const $names: &[&str] = &[$($name),+];
@@ -174,7 +175,7 @@ const ORDER: [(RuleEvent, &str, &[&str]); 11] = [
 ];
 
 impl Fields {
-    /// All that there are.
+    /// The fields of all events.
     pub fn all() -> Fields {
         Fields {
             window: WINDOW.to_vec(),
@@ -187,7 +188,7 @@ impl Fields {
     }
 }
 
-/// The rule, as the sender knows controllers.
+/// The rule with the sender's interface for controllers.
 #[derive(Debug, Clone)]
 struct PageRule {
     rule: Rule,
@@ -225,7 +226,7 @@ impl ExternalCode for PageRule {
             Event::Undo => RuleEvent::OnUndo,
             Event::TransmitStart(..) => RuleEvent::OnTransmitStart,
             Event::IdleRestart(_) => RuleEvent::OnIdleRestart,
-            // For a controller that sees the sender.
+            // Only for controllers that use the sender's fields.
             Event::State(_) | Event::AckBegins(_) | Event::Acked(_) => return false,
         };
         if !self.rule.heeds.contains(&heeded) {
@@ -249,8 +250,8 @@ impl ExternalCode for PageRule {
         let first = exchanged.len();
         exchanged.extend(state.iter().map(|word| f64::from_bits(*word)));
         (self.ask)(heeded, &mut exchanged, asked);
-        // Conversions of Rust's saturate: whatever stands there is a window, which the sender puts
-        // back into its bounds. What is no number was refused by the page.
+        // Rust's float conversions saturate, so every number gives a window, which the sender then
+        // limits to its bounds. The page has rejected values that are not numbers.
         window.cwnd_pkts = exchanged[0] as u32;
         window.ssthresh_pkts = exchanged[1] as u32;
         window.pacing_rate_bytes_per_s = exchanged[2] as u64;
@@ -271,12 +272,12 @@ impl ExternalCode for PageRule {
     }
 }
 
-/// The one module of a run with a rule.
+/// The only module of a run with a rule.
 #[derive(Debug, Clone)]
 pub struct Rules(Module);
 
 impl Rules {
-    /// Of a rule that is asked so.
+    /// Makes the module of a rule that is called through `ask`.
     pub fn of(rule: Rule, ask: RuleFn) -> Rules {
         Rules(Module(Arc::new(PageRule { rule, ask })))
     }
@@ -288,7 +289,7 @@ impl ModuleLoader for Rules {
     }
 }
 
-/// What stands in a description for the rule, which is not in it.
+/// Placeholder for the rule in a description, which does not contain it.
 pub fn described() -> Controller {
     Controller {
         sha256: "0".repeat(64),

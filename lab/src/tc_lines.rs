@@ -1,5 +1,5 @@
-//! What one types at a router to get a link end's queue, as `dumbbell.spec.queue_lines` has it: a
-//! rate is `htb` without credit with the qdisc as its leaf, and `netem` at the far end.
+//! The tc commands that configure a link end's queue on a router, as `dumbbell.spec.queue_lines`:
+//! `htb` without burst credit for the rate, with the qdisc as its leaf, and `netem` at the far end.
 
 use dumbbell_engine::spec::LinkEnd;
 use dumbbell_tc::qdisc::Attachment;
@@ -11,7 +11,7 @@ const LARGEST_PACKET_BYTES: u32 = 65_535;
 const NEVER_DROPS: u64 = 1_000_000_000;
 const NS_PER_US: u64 = 1000;
 
-/// What follows `tc` at the queue's own interface.
+/// `tc` arguments for the queue's own interface.
 pub fn at_the_queue(end: &LinkEnd, device: &str) -> Vec<String> {
     let stab = size_table(end);
     let mut lines = Vec::new();
@@ -41,7 +41,7 @@ pub fn at_the_queue(end: &LinkEnd, device: &str) -> Vec<String> {
     lines
 }
 
-/// What follows `tc` at the interface of the far end; nothing where there is no delay, rate or loss.
+/// `tc` arguments for the interface at the far end; empty without delay, rate and loss.
 pub fn at_the_far_end(end: &LinkEnd, device: &str) -> Vec<String> {
     let is_lost = |loss: Option<f64>| loss.is_some_and(|loss| loss > 0.0);
     let is_later = |change: &dumbbell_engine::spec::Change| {

@@ -1,5 +1,5 @@
-//! A description as a person writes it: a file in TOML that resolves to it again. What a file need
-//! not say, since it is the default, is left out; equal flows are written once, with a `count`.
+//! Writes a description as a TOML file that resolves to the same description. Keys with their
+//! default values are omitted; equal flows are written once, with a `count`.
 
 use crate::changes::number_of;
 use crate::laws::LawQuantity;
@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// Keys with their values in TOML.
+/// Keys with their TOML values.
 #[derive(Debug, Default, PartialEq)]
 struct Table(Vec<(&'static str, String)>);
 
@@ -30,7 +30,7 @@ impl Table {
         self.add(key, quoted(value));
     }
 
-    /// Of each key, with its default, what differs from it and is there.
+    /// Adds the keys that are present and differ from their defaults.
     fn keys<'a>(
         &mut self,
         keys: impl Iterator<Item = (&'a Key, serde_json::Value)>,
@@ -39,7 +39,7 @@ impl Table {
         keys.for_each(|(key, default)| self.key(key, &default, resolved));
     }
 
-    /// A key if it is there and differs from its default.
+    /// Adds a key if it is present and differs from its default.
     fn key(&mut self, key: &Key, default: &serde_json::Value, resolved: &serde_json::Value) {
         let value = resolved.get(key.resolved);
         if let Some(value) = value.filter(|value| *value != default) {
@@ -62,7 +62,7 @@ impl Table {
     }
 }
 
-/// A basic string (TOML 1.0, "String"): escapes are those of JSON, and DEL.
+/// A basic string (TOML 1.0, "String"): escapes as in JSON, plus DEL.
 fn quoted(text: &str) -> String {
     let json = serde_json::Value::from(text).to_string();
     json.replace('\u{7f}', "\\u007f")
@@ -88,12 +88,12 @@ fn size(bytes: u64) -> String {
     quoted(&tc::format_size(bytes))
 }
 
-/// A number or word of TOML, which are those of JSON.
+/// A number or word, which has the same form in TOML and JSON.
 fn plain<T: Serialize>(value: &T) -> String {
     serde_json::json!(value).to_string()
 }
 
-/// The file.
+/// Writes the file.
 pub fn toml(experiment: &Experiment) -> String {
     let mut text = String::new();
     head(experiment).lines(&mut text);
@@ -123,7 +123,7 @@ fn head(experiment: &Experiment) -> Table {
     table
 }
 
-/// Keys with their defaults, but without that of some, which are written always.
+/// Keys with their defaults; keys in `always` get no default and are therefore always written.
 fn but<'a>(
     keys: &'a [Key],
     defaults: Vec<serde_json::Value>,
@@ -146,7 +146,7 @@ fn host_names(hosts: &[Host]) -> Vec<&str> {
     hosts.iter().map(|host| host.name.as_str()).collect()
 }
 
-/// Hosts in the order in which links name them: what a file without `hosts` has.
+/// Hosts in the order in which the links name them: the hosts of a file without `hosts`.
 fn hosts_of(links: &[Link]) -> Vec<&str> {
     let mut seen = BTreeSet::new();
     let ends = links.iter().flat_map(|link| [&link.a, &link.b]);
@@ -173,7 +173,8 @@ fn link(link: &Link) -> Table {
                 .collect(),
         )
     };
-    // What one direction has and the other has by default cannot stand at the link.
+    // A key that differs from its default in only one direction cannot be written on the link
+    // itself.
     for (key, direction) in [("forward", own(forward)), ("reverse", own(reverse))] {
         if !direction.0.is_empty() {
             table.add(key, direction.inline());
@@ -197,7 +198,7 @@ fn change(change: &Change) -> String {
     table.inline()
 }
 
-/// Flows, of equal ones that a `count` would name so the first: name, count and what they are.
+/// Flows with runs of equal ones merged as `count` would name them: name, count and the first flow.
 fn groups(flows: &[Flow]) -> Vec<(&str, Option<usize>, &Flow)> {
     let mut found = Vec::new();
     let mut rest = flows;
@@ -212,7 +213,8 @@ fn groups(flows: &[Flow]) -> Vec<(&str, Option<usize>, &Flow)> {
     found
 }
 
-/// How many at the beginning are NAME-1, NAME-2 and so on, and otherwise equal; 1 at least.
+/// Number of leading flows that are named NAME-1, NAME-2 and so on and are otherwise equal; at
+/// least 1.
 fn members_from(flows: &[Flow]) -> usize {
     let first = &flows[0];
     let Some(base) = first
@@ -265,7 +267,7 @@ fn flow(name: &str, count: Option<usize>, flow: &Flow, duration_ns: u64) -> Tabl
     table
 }
 
-/// By the table of keys: what the profile, or a description that says nothing, has not.
+/// TCP settings that differ from the profile and from the defaults of a description.
 fn tcp(tcp: &Tcp) -> Table {
     let defaults = match tcp.profile {
         Profile::Linux61 => Tcp::linux("cubic"),
@@ -289,12 +291,12 @@ fn cwnd_change(change: &CwndChange) -> String {
     table.inline()
 }
 
-/// By the source's own table of keys.
+/// A source, by its own table of keys.
 fn source(source: &Source, transport: Transport) -> Table {
     let mut table = Table::default();
     table.text("kind", source.kind());
     let resolved = serde_json::json!(source);
-    // Over TCP it is always the payload.
+    // Over TCP the size is always that of the payload.
     let size_at = serde_json::json!(match transport {
         Transport::Udp => SizeAt::Wire,
         Transport::Tcp => SizeAt::Payload,
@@ -308,7 +310,7 @@ fn source(source: &Source, transport: Transport) -> Table {
     table
 }
 
-/// A value as a person writes it, from the resolved description.
+/// A value in the notation of files, from its resolved form.
 fn value_of(kind: Value, value: &serde_json::Value) -> String {
     let number = value.as_u64().unwrap_or_default();
     let listed = |written: fn(u64) -> String| {
@@ -347,7 +349,7 @@ fn value_of(kind: Value, value: &serde_json::Value) -> String {
     }
 }
 
-/// A trace of a link, or a state of one: the unit of a number is the end of its name.
+/// A link trace or one of its states: the suffix of a key is the unit of its number.
 fn trace(value: &serde_json::Value) -> String {
     let mut pairs = Vec::new();
     for (key, value) in value.as_object().into_iter().flatten() {
@@ -374,12 +376,12 @@ fn trace(value: &serde_json::Value) -> String {
     format!("{{ {} }}", pairs.join(", "))
 }
 
-/// A part of a description that was checked.
+/// A typed part of a validated description.
 fn typed<T: DeserializeOwned>(value: &serde_json::Value) -> T {
     T::deserialize(value).expect("a description that was checked")
 }
 
-/// The only parameter of the law that a Poisson source or one of constant rate has.
+/// The only parameter of the gap distribution of a Poisson or constant-rate source.
 fn mean_gap(gap: &Law) -> String {
     match gap {
         Law::Exponential { mean: value } | Law::Constant { value } => {
@@ -391,7 +393,7 @@ fn mean_gap(gap: &Law) -> String {
 
 fn probe(probe: &Probe) -> Table {
     let mut table = Table::default();
-    // 60 bytes of irtt when left out.
+    // If omitted, the payload is that of irtt, 60 bytes.
     let always: &[&str] = match probe.kind {
         ProbeKind::Irtt => &["interval", "payload"],
         ProbeKind::Ping | ProbeKind::Udp => &["interval"],
