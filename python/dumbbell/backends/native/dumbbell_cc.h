@@ -1,13 +1,13 @@
 /*
  * A congestion controller for dumbbell, in C.
  *
- * A controller is one file that defines `dumbbell_cc`, below. It has the events of Linux's
- * `struct tcp_congestion_ops`, one function for each, with what has happened as an argument: there
- * is no socket, no clock and no allocation. A function that is left out (NULL) has the default that
- * stands beside it.
+ * A controller is one file that defines `dumbbell_cc`, below. It receives the events of Linux's
+ * `struct tcp_congestion_ops`, one function for each, with the data of the event as an argument. It
+ * has no socket, no clock and no memory allocation. The comment on each function says what it is
+ * for and ends with what happens by default, if the function is omitted (NULL).
  *
- * Windows are counted in packets of one maximum segment, times in nanoseconds of the run, rates in
- * bytes a second. Time does not pass while a function runs.
+ * Windows are in packets of one maximum segment, times in nanoseconds of the run, rates in bytes
+ * per second. Time does not advance while a function runs.
  *
  * Licence: Apache-2.0, as dumbbell's.
  */
@@ -17,20 +17,20 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Of this interface. Version 2 has more fields, at the ends of its structures; a controller that
- * was compiled for version 1 is still loaded, and one for any other is refused. */
+/* Version of this interface. Version 2 appends fields to the structures. Controllers compiled for
+ * version 1 are still loaded; any other version is rejected. */
 #define DUMBBELL_CC_VERSION 2
 
 /* Slow start threshold before the first loss. */
 #define DUMBBELL_CC_INFINITE_SSTHRESH 0x7fffffffu
 
-/* In place of a time: there is none. */
+/* Stands for a missing time. */
 #define DUMBBELL_CC_NONE UINT64_MAX
 
-/* Most bytes of state of a connection. */
+/* Maximum size of a connection's state, bytes. */
 #define DUMBBELL_CC_MOST_STATE_BYTES 65536u
 
-/* What the sender does about losses. */
+/* Congestion state of the sender (`enum tcp_ca_state`). */
 enum dumbbell_cc_state {
 	DUMBBELL_CC_OPEN = 0,     /* nothing suspicious */
 	DUMBBELL_CC_DISORDER = 1, /* duplicate acknowledgements or SACK blocks; nothing counts as lost */
@@ -39,8 +39,8 @@ enum dumbbell_cc_state {
 	DUMBBELL_CC_LOSS = 4,     /* after a retransmission timeout */
 };
 
-/* What a controller and its sender share. A congestion window outside 1 to the clamp is put back
- * into it after every function. */
+/* Window shared by a controller and its sender. After every function, a congestion window outside 1
+ * to the clamp is limited to that range. */
 struct dumbbell_cc_window {
 	uint64_t pacing_rate_bytes_per_s; /* what segments are spaced by; 0 for not */
 	uint32_t cwnd_pkts;               /* congestion window */
@@ -51,8 +51,7 @@ struct dumbbell_cc_window {
 	uint32_t mss_bytes;               /* payload of a full segment; cannot be changed */
 };
 
-/* How fast data were delivered over the flight of one packet
- * (draft-cheng-iccrg-delivery-rate-estimation). */
+/* Delivery rate over the flight of one packet (draft-cheng-iccrg-delivery-rate-estimation). */
 struct dumbbell_cc_rate_sample {
 	int64_t delivered_pkts;        /* during `interval_ns`; -1 for no valid sample */
 	uint64_t prior_delivered_pkts; /* in total when the packet was sent */
@@ -66,7 +65,7 @@ struct dumbbell_cc_rate_sample {
 	bool is_ack_delayed;           /* the receiver has probably delayed it */
 };
 
-/* A round-trip time that an acknowledgement measured. */
+/* A round-trip time sample of an acknowledgement. */
 struct dumbbell_cc_rtt_sample {
 	uint64_t now_ns;
 	uint64_t rtt_ns;
@@ -75,7 +74,7 @@ struct dumbbell_cc_rtt_sample {
 	bool is_echo;       /* whether it echoes a congestion mark (ECE) */
 };
 
-/* An acknowledgement, after the sender has entered it in its scoreboard. */
+/* An acknowledgement, after the sender has updated its scoreboard. */
 struct dumbbell_cc_ack {
 	uint64_t now_ns;
 	uint64_t rtt_ns;                /* that it measured, or DUMBBELL_CC_NONE */
@@ -95,7 +94,7 @@ struct dumbbell_cc_ack {
 	struct dumbbell_cc_rate_sample rate;
 };
 
-/* The connection when something other than an acknowledgement happens. */
+/* State of the connection at an event other than an acknowledgement. */
 struct dumbbell_cc_snapshot {
 	uint64_t now_ns;
 	uint64_t srtt_ns;           /* smoothed, or DUMBBELL_CC_NONE */
@@ -108,8 +107,9 @@ struct dumbbell_cc_snapshot {
 	bool is_app_limited;        /* the application has had nothing to send */
 };
 
-/* The sender before the event, for a controller with `sees_sender`: what one in the kernel reads in
- * `struct tcp_sock`. Sequence numbers are counted in bytes from the SYN, which is 0. */
+/* State of the sender before the event, for a controller with `sees_sender`: the fields that a
+ * kernel controller reads from `struct tcp_sock`. Sequence numbers are in bytes from the SYN, which
+ * is 0. */
 struct dumbbell_cc_sender {
 	uint64_t now_ns;
 	uint64_t una_bytes;             /* first byte not acknowledged (`snd_una`) */
@@ -144,14 +144,14 @@ struct dumbbell_cc_acked {
 	uint32_t delivered_since_pkts; /* delivered since the newest of them was sent */
 };
 
-/* What an acknowledgement is like; added up. */
+/* Flags of an acknowledgement; they are added. */
 enum dumbbell_cc_ack_flag {
 	DUMBBELL_CC_ACK_UNEXPECTED = 1, /* something other than the next data in order is acknowledged */
 	DUMBBELL_CC_ACK_WINDOW = 2,     /* the receive window may have changed */
 	DUMBBELL_CC_ACK_ECHO = 4,       /* it echoes a congestion mark (ECE) */
 };
 
-/* A connection, for the length of one call: keep no pointer to it or into it. */
+/* A connection, valid during one call only: do not keep pointers to it or into it. */
 struct dumbbell_cc_flow {
 	void *state; /* `state_bytes` of the controller's own, zero at the start, aligned for uint64_t;
 	              * may be moved or copied between two calls */
@@ -167,7 +167,7 @@ struct dumbbell_cc_flow {
 	bool requests_limited;                         /* set it in `on_ack`: what is sent is to count as limited by the application */
 };
 
-/* A number that the description may set: `parameters = { NAME = 2 }`. */
+/* A parameter that the description can set: `parameters = { NAME = 2 }`. */
 struct dumbbell_cc_parameter {
 	const char *name;
 	void *address;
@@ -176,7 +176,7 @@ struct dumbbell_cc_parameter {
 	int64_t least, most;
 };
 
-/* For a variable of any integer type, with the values that are allowed. */
+/* Parameter for a variable of any integer type, with its permitted range. */
 #define DUMBBELL_CC_PARAMETER(variable, least, most) \
 	{ #variable, &(variable), sizeof(variable), (__typeof__(variable))-1 < 1, least, most }
 
@@ -190,66 +190,68 @@ struct dumbbell_cc_ops {
 	bool wants_pacing;            /* segments are spaced by `pacing_rate_bytes_per_s` */
 	const char *name;
 
-	/* The handshake is over, the initial window set. Nothing. */
+	/* The handshake is complete and the initial window is set. Default: no action. */
 	dumbbell_cc_on *init;
-	/* An acknowledgement of new data that may make the window grow; with `owns_recovery`, every
-	 * acknowledgement. Must be there. */
+	/* An acknowledgement of new data, after which the window may grow; with `owns_recovery`,
+	 * every acknowledgement. Mandatory. */
 	void (*on_ack)(struct dumbbell_cc_flow *, const struct dumbbell_cc_ack *);
-	/* Fast recovery begins: set the threshold. The sender brings the window down to it. Must be
-	 * there. */
+	/* Fast recovery begins: set the threshold. The sender reduces the window to it.
+	 * Mandatory. */
 	dumbbell_cc_on *on_loss;
-	/* A round-trip time was measured, in every state, before losses are looked for (`pkts_acked`).
-	 * Nothing. */
+	/* A round-trip time was measured, in any state, before loss detection (`pkts_acked`).
+	 * Default: no action. */
 	void (*on_rtt)(struct dumbbell_cc_flow *, const struct dumbbell_cc_rtt_sample *);
-	/* The retransmission timer ran out: set the threshold. As `on_loss`. */
+	/* The retransmission timer expired: set the threshold. Default: `on_loss`. */
 	dumbbell_cc_on *on_rto;
-	/* The same, each time, after the sender has set the window (`set_state`). Nothing. */
+	/* At every expiry, after the sender has set the window (`set_state`). Default: no action. */
 	dumbbell_cc_on *on_enter_loss;
-	/* An ECN echo came: set the threshold. As `on_loss`. */
+	/* An ECN echo arrived: set the threshold. Default: `on_loss`. */
 	dumbbell_cc_on *on_ecn;
-	/* All that was outstanding when recovery began is acknowledged, and the window is the
-	 * threshold. Nothing. */
+	/* All data outstanding at the start of recovery are acknowledged, and the window equals the
+	 * threshold. Default: no action. */
 	dumbbell_cc_on *on_exit_recovery;
-	/* The reduction was for nothing: set the window as before. The larger of the window and
+	/* The reduction was spurious: restore the window. Default: the larger of the window and
 	 * `prior_cwnd_pkts`. */
 	void (*on_undo)(struct dumbbell_cc_flow *);
-	/* The first packet goes when nothing is in flight (CA_EVENT_TX_START); `last_sent_ns` is when
-	 * one was sent before, or DUMBBELL_CC_NONE. Nothing. */
+	/* The first packet is sent while none is in flight (CA_EVENT_TX_START); `last_sent_ns` is
+	 * the time of the previous transmission, or DUMBBELL_CC_NONE. Default: no action. */
 	void (*on_transmit_start)(struct dumbbell_cc_flow *, const struct dumbbell_cc_snapshot *,
 				  uint64_t last_sent_ns);
-	/* The window was made smaller after more than a retransmission timeout of silence
-	 * (CA_EVENT_CWND_RESTART). Nothing. */
+	/* The window was reduced after an idle time longer than a retransmission timeout
+	 * (CA_EVENT_CWND_RESTART). Default: no action. */
 	dumbbell_cc_on *on_idle_restart;
-	/* Whether what is sent is less than the path carries because the controller wants it so; asked
-	 * after every acknowledgement. No. */
+	/* Whether the controller deliberately sends below the capacity of the path; called after
+	 * every acknowledgement. Default: no. */
 	bool (*limits_itself)(const void *state);
-	/* Segments of a burst at least (`min_tso_segs`). 2. */
+	/* Minimum number of segments in a burst (`min_tso_segs`). Default: 2. */
 	uint32_t (*least_burst_pkts)(const void *state, const struct dumbbell_cc_window *);
 
 	const struct dumbbell_cc_parameter *parameters;
 	uint32_t parameters_count; /* at most 64 */
 
-	/* Version 2. The sender is shown to it, and it gets the three events at the end. */
+	/* Version 2. The controller can read the sender and receives the three events at the
+	 * end. */
 	bool sees_sender;
 	/* Connections use ECN, and the receiver echoes each mark (RFC 8257). */
 	bool needs_ecn;
-	/* The parameters have their values, and no connection has begun. Other than 0: they are
-	 * refused, with this number. */
+	/* The parameters are set and no connection has begun. A non-zero return value rejects them
+	 * with this error number. */
 	int (*configure)(void);
-	/* What the sender does about losses is about to become this (`set_state`). Nothing. */
+	/* The congestion state is about to change to this one (`set_state`). Default: no action. */
 	void (*on_state)(struct dumbbell_cc_flow *, uint32_t state);
-	/* An acknowledgement has come, and losses are still to be looked for; flags are of enum
-	 * dumbbell_cc_ack_flag (`in_ack_event`). After `on_acked`, as in Linux 6.1.192; alone where
-	 * nothing was out. Nothing. */
+	/* An acknowledgement has arrived, before loss detection; flags are of enum
+	 * dumbbell_cc_ack_flag (`in_ack_event`). Called after `on_acked`, as in Linux 6.1.192;
+	 * without it if nothing was outstanding. Default: no action. */
 	void (*on_ack_begins)(struct dumbbell_cc_flow *, uint32_t flags);
-	/* What it acknowledges has been taken off the scoreboard (`pkts_acked`). Nothing. */
+	/* The acknowledged packets have been removed from the scoreboard (`pkts_acked`). Default:
+	 * no action. */
 	void (*on_acked)(struct dumbbell_cc_flow *, const struct dumbbell_cc_acked *);
 };
 
 extern const struct dumbbell_cc_ops dumbbell_cc;
 
-/* Slow start: one packet more for each acknowledged, up to the threshold (RFC 5681 section 3.1).
- * Returns the acknowledgements left over for congestion avoidance. */
+/* Slow start: grows by one packet per packet acknowledged, up to the threshold (RFC 5681 section
+ * 3.1). Returns the number of acknowledged packets left for congestion avoidance. */
 static inline uint32_t dumbbell_cc_slow_start(struct dumbbell_cc_window *w, uint32_t acked_pkts)
 {
 	uint64_t grown = (uint64_t)w->cwnd_pkts + acked_pkts;
@@ -259,7 +261,7 @@ static inline uint32_t dumbbell_cc_slow_start(struct dumbbell_cc_window *w, uint
 	return (uint32_t)(grown - reached);
 }
 
-/* Congestion avoidance: one packet more for every `per_pkts` acknowledged. */
+/* Congestion avoidance: grows by one packet per `per_pkts` packets acknowledged. */
 static inline void dumbbell_cc_grow_by_one_per(struct dumbbell_cc_window *w, uint32_t per_pkts,
 					       uint32_t acked_pkts)
 {
@@ -267,7 +269,7 @@ static inline void dumbbell_cc_grow_by_one_per(struct dumbbell_cc_window *w, uin
 
 	if (per_pkts == 0)
 		per_pkts = 1;
-	/* Left over from when `per_pkts` was larger: by one, slowly. */
+	/* Credit from when `per_pkts` was larger: grow by only one. */
 	if (acked >= per_pkts) {
 		acked = 0;
 		cwnd++;

@@ -1,6 +1,7 @@
 /*
- * What a controller was told and what it did, an event a record: written by whoever calls a
- * controller, so that two who call the same one can be compared (`dumbbell controller compare`).
+ * Records of the events of a controller, with their input and effect. The caller of a controller
+ * writes one record per event, so that two callers of the same controller can be compared
+ * (`dumbbell controller compare`).
  *
  * Licence: Apache-2.0, as dumbbell's.
  */

@@ -1,5 +1,5 @@
 /*
- * A controller's C file, with every event of it written to a file (`dumbbell_cc_record.h`).
+ * Wraps a controller's C file and writes every event to a file (`dumbbell_cc_record.h`).
  *
  * Licence: Apache-2.0, as dumbbell's.
  */
@@ -7,13 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What the file defines is called otherwise, and ours takes its place. */
+/* Renames the controller that the file defines, so that the wrapper can define `dumbbell_cc`. */
 #define dumbbell_cc dumbbell_cc_of_the_file
 #include DUMBBELL_SOURCE
 #undef dumbbell_cc
 #include <dumbbell_cc_record.h>
 
-/* Of each connection, after the controller's own state. */
+/* Stored for each connection after the controller's own state. */
 struct dumbbell_recording {
 	uint64_t number; /* from 1 */
 };

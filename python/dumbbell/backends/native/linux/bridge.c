@@ -1,21 +1,21 @@
 /*
- * Between a congestion controller of Linux and the simulator: from the events of `dumbbell_cc.h` to
- * those of `struct tcp_congestion_ops`.
+ * Bridge between a Linux congestion controller and the simulator: converts the events of
+ * `dumbbell_cc.h` to those of `struct tcp_congestion_ops`.
  *
- * There is one socket, whose fields are those of whichever connection has an event; what a
- * controller keeps of a connection lies in that one's state.
+ * There is one socket. Before each event its fields are set to those of the connection concerned.
+ * The private data of a controller are stored in the state of the connection.
  *
  * Licence: Apache-2.0, as dumbbell's. What is compiled with a file of the kernel is GPL-2.0.
  */
 #include "dumbbell_linux.h"
 
-/* It is filled when the object is loaded. */
+/* Filled in when the object is loaded. */
 #define dumbbell_cc dumbbell_cc_as_declared
 #include <dumbbell_cc.h>
 #undef dumbbell_cc
 
-/* Clocks begin at a second, and ticks at one, as if the host had started before: 0 is "never" to
- * many controllers. */
+/* Clocks start at one second and ticks at one, as if the host had been running before: many
+ * controllers treat 0 as "never". */
 #define CLOCK_START_NS ((u64)NSEC_PER_SEC)
 #define TICKS_START 1
 
@@ -26,7 +26,7 @@ int dumbbell_hz = 250;
 unsigned long dumbbell_jiffies;
 u64 dumbbell_now_ns;
 
-/* Of a connection. */
+/* State of a connection. */
 struct state {
 	u64 priv[ICSK_CA_PRIV_SIZE / 8];
 	const struct tcp_congestion_ops *ops;
@@ -42,13 +42,13 @@ static int (*module_start)(void);
 static struct dumbbell_cc_parameter parameters[MOST_PARAMETERS];
 static struct dumbbell_cc_flow *flow_now;
 
-/* Memory that pointers of a connection's state point into: here while it has an event. */
+/* Memory allocated by the connection that has the event; pointers in its state refer to it. */
 static u64 memory[ALLOCATED_BYTES / 8];
 static u32 memory_bytes;
 
 struct dumbbell_cc_ops dumbbell_cc;
 
-/* What the controller calls. */
+/* Functions that the controller calls. */
 
 u32 dumbbell_below(u32 n)
 {
@@ -127,7 +127,7 @@ u32 tcp_reno_undo_cwnd(struct sock *sk)
 	return max(tcp_sk(sk)->snd_cwnd, tcp_sk(sk)->prior_cwnd);
 }
 
-/* The sender does it when the call is over. */
+/* The sender reduces the window after the call. */
 void tcp_enter_cwr(struct sock *sk)
 {
 	(void)sk;
@@ -195,7 +195,7 @@ void dumbbell_add_parameter(const char *name, void *at, size_t bytes, bool is_si
 
 	if (dumbbell_cc.parameters_count == MOST_PARAMETERS)
 		return;
-	/* `bool` has a byte and two values. */
+	/* `bool` has one byte and two values. */
 	if (bytes == sizeof(bool) && !is_signed)
 		highest = 1;
 	least_found = 0;
@@ -214,7 +214,7 @@ void dumbbell_add_parameter(const char *name, void *at, size_t bytes, bool is_si
 	dumbbell_cc.parameters_count++;
 }
 
-/* To and from the socket. */
+/* Copying to and from the socket. */
 
 static struct state *state_of(struct dumbbell_cc_flow *flow) { return flow->state; }
 
@@ -258,7 +258,7 @@ static void enter_sender(const struct dumbbell_cc_sender *s)
 	socket.delivered_ce = s->delivered_echoed_pkts;
 	socket.delivered_mstamp = clock_us(s->delivered_time_ns);
 	socket.lost = s->lost_pkts;
-	/* A number of packets; that it is some is all that is known here. */
+	/* In Linux this is a number of packets; here only zero and non-zero are distinguished. */
 	socket.app_limited = s->is_app_limited ? U32_MAX : 0;
 	socket.tcp_mstamp = clock_us(s->now_ns);
 	socket.tcp_clock_cache = clock_ns(s->now_ns);
@@ -377,7 +377,7 @@ static void on_exit_recovery(struct dumbbell_cc_flow *flow,
 			     const struct dumbbell_cc_snapshot *snapshot)
 {
 	(void)snapshot;
-	/* One that owns recovery is not told. */
+	/* Linux does not send this event to a controller with cong_control. */
 	if (!state_of(flow)->ops->cong_control)
 		tell(flow, CA_EVENT_COMPLETE_CWR);
 }
@@ -394,7 +394,7 @@ static void on_transmit_start(struct dumbbell_cc_flow *flow,
 {
 	(void)snapshot;
 	(void)last_sent_ns;
-	/* The first packets may leave before the controller begins (TCP Fast Open). */
+	/* With TCP Fast Open the first packets may be sent before the controller's `init`. */
 	if (state_of(flow)->ops)
 		tell(flow, CA_EVENT_TX_START);
 }
@@ -456,10 +456,11 @@ static uint32_t least_burst_pkts(const void *state, const struct dumbbell_cc_win
 	return ops->min_tso_segs(SK);
 }
 
-/* The module starts once more when its parameters are set: some are worked out then. */
+/* Runs the module's init function again after its parameters are set: it may derive values from
+ * them. */
 static int configure(void) { return module_start ? module_start() : 0; }
 
-/* What the controller is like shows when it begins a connection. */
+/* Starts a connection to find out the controller's properties. */
 static void try_it(void)
 {
 	static u64 priv[ICSK_CA_PRIV_SIZE / 8];

@@ -1,10 +1,10 @@
 /*
- * What a congestion controller of Linux (net/ipv4/tcp_*.c) asks of the kernel, for the simulator.
+ * The kernel interface used by Linux congestion controllers (net/ipv4/tcp_*.c), for the simulator.
  *
- * Every header that such a file includes is this one. It has the fields of the structures that
- * controllers touch and the functions that they call, under the kernel's names and with what they
- * mean there, in words of our own; `bridge.c` fills the fields from `dumbbell_cc.h` and hears what
- * the controller sets. Nothing here is the kernel's text.
+ * Every header that such a file includes is replaced by this one. It declares the structure fields
+ * and functions that controllers use, with the kernel's names and semantics but written
+ * independently. `bridge.c` fills the fields from `dumbbell_cc.h` and reads back what the
+ * controller sets. Nothing here is copied from the kernel.
  *
  * Licence: Apache-2.0, as dumbbell's. What is compiled with a file of the kernel is GPL-2.0.
  */
@@ -49,7 +49,7 @@ typedef unsigned int gfp_t;
 #define U32_C UINT32_C
 #define U64_C UINT64_C
 
-/* What a compiler or a linker is told there and need not be told here. */
+/* Annotations for the compiler or linker that have no effect here. */
 
 #define __init
 #define __exit
@@ -76,7 +76,7 @@ typedef unsigned int gfp_t;
 #define EXPORT_SYMBOL_GPL(name)
 #define barrier() __asm__ __volatile__("" : : : "memory")
 
-/* Messages and statistics go nowhere; their arguments are not evaluated. */
+/* Messages and statistics are discarded; their arguments are not evaluated. */
 
 #define pr_debug(...) ((void)0)
 #define pr_info(...) ((void)0)
@@ -120,13 +120,13 @@ typedef unsigned int gfp_t;
 	({ __typeof__(n) n_ = (n); __typeof__(d) d_ = (d); \
 	   ((__typeof__(n))-1 > 0 || (n_ > 0) == (d_ > 0)) ? (n_ + d_ / 2) / d_ : (n_ - d_ / 2) / d_; })
 #define BIT(n) (1UL << (n))
-/* Of an unsigned difference too: it is taken for the signed number of its width. */
+/* Also accepts an unsigned difference, which is interpreted as signed with the same width. */
 #define abs(x) \
 	__builtin_choose_expr(sizeof(x) > sizeof(int), \
 			      ({ s64 x_ = (s64)(x); x_ < 0 ? -x_ : x_; }), \
 			      ({ int x_ = (int)(x); x_ < 0 ? -x_ : x_; }))
 
-/* Divides where it stands; its value is the remainder. */
+/* Divides `n` in place; the value is the remainder. */
 #define do_div(n, base) \
 	({ u32 base_ = (base); u32 rest_ = (u64)(n) % base_; (n) = (u64)(n) / base_; rest_; })
 
@@ -138,13 +138,13 @@ static inline unsigned long div64_ul(u64 n, unsigned long d) { return n / d; }
 static inline long div64_long(s64 n, long d) { return n / d; }
 static inline u64 div_u64_rem(u64 n, u32 d, u32 *rest) { *rest = n % d; return n / d; }
 
-/* Number of the highest bit that is set, from 1; 0 for none. */
+/* Number of the highest bit set, from 1; 0 for none. */
 static inline int fls64(u64 x) { return x ? 64 - __builtin_clzll(x) : 0; }
 static inline int fls(u32 x) { return x ? 32 - __builtin_clz(x) : 0; }
 static inline int ilog2(u64 x) { return fls64(x) - 1; }
 static inline bool is_power_of_2(u64 x) { return x != 0 && (x & (x - 1)) == 0; }
 
-/* Sequence numbers and ticks: which comes first, around the end of 32 bits. */
+/* Comparison of sequence numbers and ticks, modulo 2^32. */
 static inline bool before(u32 a, u32 b) { return (s32)(a - b) < 0; }
 #define after(a, b) before(b, a)
 static inline bool between(u32 x, u32 low, u32 high) { return high - low >= x - low; }
@@ -155,7 +155,7 @@ static inline bool between(u32 x, u32 low, u32 high) { return high - low >= x - 
 #define time_after32(a, b) ((s32)((u32)(b) - (u32)(a)) < 0)
 #define time_before32(a, b) time_after32(b, a)
 
-/* Time. The host's tick is the description's. */
+/* Time. The tick rate of the host is that of the description. */
 
 extern int dumbbell_hz;
 extern unsigned long dumbbell_jiffies;
@@ -193,7 +193,7 @@ static inline u64 tcp_clock_ns(void) { return dumbbell_now_ns; }
 static inline u64 tcp_clock_us(void) { return dumbbell_now_ns / NSEC_PER_USEC; }
 static inline u64 local_clock(void) { return dumbbell_now_ns; }
 
-/* Random numbers of the run. */
+/* Random numbers from the run's stream. */
 
 u32 dumbbell_below(u32 n);
 void get_random_bytes(void *at, size_t bytes);
@@ -207,7 +207,7 @@ static inline u32 get_random_u32(void)
 #define prandom_u32_max(n) dumbbell_below(n)
 #define get_random_u32_below(n) dumbbell_below(n)
 
-/* Memory: of the connection, for as long as it lasts. */
+/* Memory, owned by the connection for its lifetime. */
 
 #define GFP_KERNEL 0u
 #define GFP_NOWAIT 0u
@@ -233,7 +233,8 @@ static inline void kfree(const void *at) { (void)at; }
 #define EINVAL 22
 #define ERANGE 34
 
-/* Modules and their parameters. A file that another one needs (DUMBBELL_IS_NEEDED) is no module. */
+/* Modules and their parameters. A file that is compiled only because another needs it
+ * (DUMBBELL_IS_NEEDED) is not a module. */
 
 struct module;
 #define THIS_MODULE ((struct module *)0)
@@ -291,7 +292,7 @@ void dumbbell_add_parameter(const char *name, void *at, size_t bytes, bool is_si
 #define module_param(name, type, mode) module_param_named(name, name, type, mode)
 #define module_exit(end) static __maybe_unused void (*const dumbbell_end)(void) = end
 
-/* What the verifier of BPF programs is told. */
+/* Declarations for the verifier of BPF programs. */
 
 struct btf_id_set8 {
 	u32 count;
@@ -309,8 +310,8 @@ struct btf_kfunc_id_set {
 #define register_btf_kfunc_id_set(...) 0
 #define tcp_call_bpf(...) (-1)
 
-/* A windowed extreme: the best sample and two younger ones that may follow it (K. Nichols). Its
- * update is a file of the kernel's, lib/minmax.c or lib/win_minmax.c, which is compiled too. */
+/* A windowed minimum or maximum: the best sample and two later candidates (K. Nichols). The update
+ * function is compiled from the kernel's file, lib/minmax.c or lib/win_minmax.c. */
 
 struct minmax_sample {
 	u32 t; /* when */
@@ -329,7 +330,7 @@ static inline u32 minmax_reset(struct minmax *m, u32 t, u32 v)
 u32 minmax_running_max(struct minmax *m, u32 window, u32 t, u32 v);
 u32 minmax_running_min(struct minmax *m, u32 window, u32 t, u32 v);
 
-/* Sockets: what controllers touch. */
+/* Socket fields that controllers use. */
 
 #define ICSK_CA_PRIV_SIZE 104
 #define TCP_CA_NAME_MAX 16
@@ -344,7 +345,7 @@ enum { SK_PACING_NONE, SK_PACING_NEEDED, SK_PACING_FQ };
 enum { TCP_ECN_OK = 1, TCP_ECN_QUEUE_CWR = 2, TCP_ECN_DEMAND_CWR = 4, TCP_ECN_SEEN = 8 };
 enum { ICSK_ACK_SCHED = 1, ICSK_ACK_TIMER = 2, ICSK_ACK_PUSHED = 4, ICSK_ACK_NOW = 16 };
 
-/* In the order of enum dumbbell_cc_state. */
+/* Same order as enum dumbbell_cc_state. */
 enum tcp_ca_state { TCP_CA_Open, TCP_CA_Disorder, TCP_CA_CWR, TCP_CA_Recovery, TCP_CA_Loss };
 enum {
 	TCPF_CA_Open = 1 << TCP_CA_Open,
@@ -361,7 +362,7 @@ enum tcp_ca_event {
 	CA_EVENT_ECN_NO_CE,
 	CA_EVENT_ECN_IS_CE,
 };
-/* In the order of enum dumbbell_cc_ack_flag. */
+/* Same order as enum dumbbell_cc_ack_flag. */
 enum tcp_ca_ack_event_flags { CA_ACK_SLOWPATH = 1, CA_ACK_WIN_UPDATE = 2, CA_ACK_ECE = 4 };
 enum { TCP_CONG_NON_RESTRICTED = 1, TCP_CONG_NEEDS_ECN = 2 };
 
@@ -426,7 +427,7 @@ struct rate_sample {
 	bool is_app_limited, is_retrans, is_ack_delayed;
 };
 
-/* What tools that show sockets would be told. */
+/* Information for tools that show sockets. */
 
 enum { INET_DIAG_VEGASINFO = 3, INET_DIAG_DCTCPINFO = 9, INET_DIAG_BBRINFO = 16 };
 struct tcpvegas_info {
@@ -488,7 +489,7 @@ static inline u32 tcp_packets_in_flight(const struct tcp_sock *tp)
 {
 	return tp->packets_out - tcp_left_out(tp) + tp->retrans_out;
 }
-/* In slow start a window of twice what was out may still double. */
+/* In slow start the window may grow up to twice the packets outstanding. */
 static inline bool tcp_is_cwnd_limited(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -496,7 +497,8 @@ static inline bool tcp_is_cwnd_limited(const struct sock *sk)
 	return tp->is_cwnd_limited ||
 	       (tcp_in_slow_start(tp) && tp->snd_cwnd < 2 * tp->max_packets_out);
 }
-/* What an undo would restore: in slow start three quarters of the window are good. */
+/* Threshold that an undo would restore: the current one while the window is being reduced,
+ * otherwise at least three quarters of the window. */
 static inline u32 tcp_current_ssthresh(const struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -511,7 +513,7 @@ static inline u32 tcp_stamp_us_delta(u64 later, u64 earlier)
 {
 	return (s64)(later - earlier) > 0 ? later - earlier : 0;
 }
-/* The clock of the timestamps option, which begins at 1. */
+/* Clock of the timestamps option, which starts at 1. */
 static inline u32 tcp_time_stamp(const struct tcp_sock *tp)
 {
 	return tp->tcp_mstamp / USEC_PER_MSEC - MSEC_PER_SEC + 1;
@@ -519,7 +521,7 @@ static inline u32 tcp_time_stamp(const struct tcp_sock *tp)
 #define tcp_time_stamp_ms(tp) tcp_time_stamp(tp)
 #define tcp_time_stamp_ts(tp) tcp_time_stamp(tp)
 
-/* Reno, and what others have of it. */
+/* Reno, and its functions that other controllers use. */
 u32 tcp_slow_start(struct tcp_sock *tp, u32 acked);
 void tcp_cong_avoid_ai(struct tcp_sock *tp, u32 per, u32 acked);
 void tcp_reno_cong_avoid(struct sock *sk, u32 ack, u32 acked);

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * A controller of dumbbell_cc.h as one of Linux: `struct tcp_congestion_ops` (net/tcp.h) in terms of
- * `struct dumbbell_cc_ops`.
+ * Makes a controller of dumbbell_cc.h available to Linux: implements `struct tcp_congestion_ops`
+ * (net/tcp.h) with `struct dumbbell_cc_ops`.
  *
  * | of Linux | here |
  * | --- | --- |
  * | init, release | init; the state's memory |
- * | pkts_acked, in_ack_event | on_rtt, where a round trip was measured |
+ * | pkts_acked, in_ack_event | on_rtt, if a round-trip time was measured |
  * | cong_avoid, or cong_control with owns_recovery | on_ack |
  * | ssthresh | on_rto, on_ecn or on_loss |
  * | set_state to Loss | on_enter_loss |
- * | CA_EVENT_COMPLETE_CWR; with owns_recovery, which has no such event, set_state | on_exit_recovery |
+ * | CA_EVENT_COMPLETE_CWR; with owns_recovery, which does not get this event, set_state | on_exit_recovery |
  * | undo_cwnd | on_undo |
  * | CA_EVENT_TX_START, CA_EVENT_CWND_RESTART | on_transmit_start, on_idle_restart |
  * | min_tso_segs, sndbuf_expand | least_burst_pkts, send_buffer_windows |
  *
- * `cong_avoid` is not given the rate sample: `on_ack` then has -1 for its `delivered_pkts`, and of the
- * others what is known otherwise.
+ * Linux does not pass the rate sample to `cong_avoid`. `on_ack` then gets -1 as `delivered_pkts`;
+ * the other fields are set as far as they are known from elsewhere.
  */
 #include <linux/inet_diag.h>
 #include <linux/module.h>
@@ -29,14 +29,14 @@
 #include <dumbbell_cc.h>
 #include <dumbbell_cc_record.h>
 
-/* Name, values of parameters, and what the description says; written for each module. */
+/* Name, parameter values and settings of the description; generated for each module. */
 #include "instance.h"
 
-/* When the run begins, on the monotonic clock: the guest says it. */
+/* Start of the run on the monotonic clock, set by the guest. */
 static ulong zero_ns;
 module_param(zero_ns, ulong, 0600);
 
-/* Of a connection. Its address lies where Linux keeps a controller's own data. */
+/* State of a connection. Its address is stored in Linux's private data of the controller. */
 struct flow {
 	u64 una_pkts;
 	u64 rtt_ns; /* that this acknowledgement measured */
@@ -76,7 +76,7 @@ static u64 delivered_time_ns(const struct tcp_sock *tp)
 	return run_ns(tp->delivered_mstamp * NSEC_PER_USEC);
 }
 
-/* --- what was told ------------------------------------------------------------------------- */
+/* --- records ------------------------------------------------------------------------------- */
 
 #if DUMBBELL_MOST_RECORDS
 static struct dumbbell_cc_record *records;
@@ -172,7 +172,7 @@ static void begin(struct call *call, struct sock *sk)
 	};
 }
 
-/* Enters what the controller has set. */
+/* Applies the values set by the controller and records the event. */
 static void end(struct call *call, u32 event, const void *told, size_t told_bytes)
 {
 	struct dumbbell_cc_window *w = &call->window;
@@ -209,7 +209,7 @@ static void snapshot_of(const struct sock *sk, struct dumbbell_cc_snapshot *snap
 	snapshot->is_app_limited = !!tp->app_limited;
 }
 
-/* Tells it of an event that has a snapshot; nothing where it does not heed it. */
+/* Calls the controller's function for an event with a snapshot, if it has one. */
 static void tell(struct sock *sk, u32 event, dumbbell_cc_on *on)
 {
 	struct dumbbell_cc_snapshot snapshot;
@@ -223,7 +223,7 @@ static void tell(struct sock *sk, u32 event, dumbbell_cc_on *on)
 	end(&call, event, &snapshot, sizeof(snapshot));
 }
 
-/* --- of Linux -------------------------------------------------------------------------------- */
+/* --- functions called by Linux --------------------------------------------------------------- */
 
 static void cc_init(struct sock *sk)
 {
@@ -247,8 +247,8 @@ static void cc_release(struct sock *sk)
 	*(struct flow **)inet_csk_ca(sk) = NULL;
 }
 
-/* Which of the two Linux calls first for an acknowledgement: that has changed within 6.1. That of a
- * SYN, before there is a connection, shows it. */
+/* Which of the two functions Linux calls first for an acknowledgement; the order changed within
+ * 6.1. The acknowledgement of the SYN, before the connection exists, shows which. */
 static enum { NOT_KNOWN, PKTS_ACKED, IN_ACK_EVENT } first_called;
 
 static void tell_rtt(struct sock *sk)
@@ -371,7 +371,7 @@ static void control(struct sock *sk, const struct rate_sample *rs)
 	rate.is_app_limited = rs->is_app_limited;
 	rate.is_ack_delayed = rs->is_ack_delayed;
 	on_ack(sk, rs->acked_sacked, &rate);
-	/* What is delivered meanwhile says nothing about the path. */
+	/* Data delivered in the meantime give no information about the capacity of the path. */
 	if (limited || (dumbbell_cc.limits_itself && dumbbell_cc.limits_itself(flow->state)))
 		tp->app_limited = (tp->delivered + tcp_packets_in_flight(tp)) ?: 1;
 }
@@ -388,10 +388,10 @@ static void cc_cong_control(struct sock *sk, const struct rate_sample *rs)
 }
 #endif
 
-/* Which of the three asks (net/ipv4/tcp_input.c). `tcp_enter_loss` comes from the retransmission
- * timer, which is then not pending, though something is lost. `tcp_enter_cwr` has forgotten what
- * could be undone, and `tcp_enter_recovery` has just noted it. `tcp_process_tlp_ack` is one that has
- * found the packet of a probe acknowledged. */
+/* Determines which of its callers asks for the threshold (net/ipv4/tcp_input.c). `tcp_enter_loss`
+ * is called by the retransmission timer: the timer is then not pending although packets are lost.
+ * `tcp_enter_cwr` has cleared the undo state, and `tcp_enter_recovery` has just set it.
+ * `tcp_process_tlp_ack` has found that the packet of a tail loss probe is acknowledged. */
 static u32 cc_ssthresh(struct sock *sk)
 {
 	const struct tcp_sock *tp = tcp_sk(sk);
@@ -433,7 +433,7 @@ static void cc_set_state(struct sock *sk, u8 state)
 		tell(sk, DUMBBELL_CC_ON_ENTER_LOSS, dumbbell_cc.on_enter_loss);
 	if (!dumbbell_cc.owns_recovery)
 		return;
-	/* `tcp_end_cwnd_reduction` says nothing to who has cong_control. */
+	/* `tcp_end_cwnd_reduction` does not notify a controller with cong_control. */
 	is_over = state < TCP_CA_CWR && (was == TCP_CA_CWR || was == TCP_CA_Recovery) &&
 		  !before(tp->snd_una, tp->high_seq);
 	if (is_probe || is_over)
@@ -453,7 +453,7 @@ static void cc_cwnd_event(struct sock *sk, enum tcp_ca_event event)
 	} else if (event == CA_EVENT_CWND_RESTART) {
 		tell(sk, DUMBBELL_CC_ON_IDLE_RESTART, dumbbell_cc.on_idle_restart);
 	} else if (event == CA_EVENT_TX_START && dumbbell_cc.on_transmit_start) {
-		/* Linux knows the tick of it. */
+		/* Linux records this time in ticks. */
 		since_ns = jiffies_to_nsecs(tcp_jiffies32 - tcp_sk(sk)->lsndtime);
 		snapshot_of(sk, &snapshot);
 		begin(&call, sk);
@@ -550,7 +550,7 @@ static int __init load(void)
 	return error ?: tcp_register_congestion_control(&ops);
 }
 
-/* It is never taken away: a guest lives for one run. */
+/* The module is never unloaded: a guest lives for one run. */
 module_init(load);
 MODULE_INFO(intree, "Y");
 MODULE_LICENSE("GPL");

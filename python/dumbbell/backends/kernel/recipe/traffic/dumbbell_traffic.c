@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads and writes of flows over TCP inside the guest's kernel. Process 1 makes connections, knows the
- * laws of traffic and looks at what TCP counts. What has to be done for every packet is done here, while
- * process 1 waits in an ioctl(2): what has come is read, and what TCP takes is written.
+ * Reads and writes of TCP flows inside the guest's kernel. Process 1 opens the connections, draws
+ * the traffic and reads the counters of TCP. This module does the work per packet while process 1
+ * waits in an ioctl(2): it reads data that have arrived and writes as much as TCP accepts.
  *
- * That wait is epoll_wait(2) and process 1's loop around it in one: level-triggered, with one reading of
- * the clock each time something is ready, and the same calls in the same order. Reading the clock moves it
- * under time-travel=inf-cpu (timer_read, arch/um/kernel/time.c), so packets leave at the same instants.
+ * That wait combines epoll_wait(2) and the loop of process 1 around it. It is level-triggered,
+ * reads the clock once each time something is ready, and makes the same calls in the same order.
+ * Under time-travel=inf-cpu reading the clock advances it (timer_read, arch/um/kernel/time.c), so
+ * packets leave at the same times with both.
  */
 #include <linux/file.h>
 #include <linux/module.h>
@@ -21,7 +22,7 @@
 
 #include "dumbbell_traffic.h"
 
-/* As much as process 1 writes and reads at once (guest/src/tcp_flow.rs). */
+/* Size of the reads and writes of process 1 (guest/src/tcp_flow.rs). */
 #define CHUNK (1U << 18)
 
 struct end {
@@ -35,24 +36,24 @@ struct end {
 	u64 write_left; /* of a write that has a size and was not taken whole */
 };
 
-/* All that follows belongs to process 1, the only one that may ask, but what interrupts fill in. */
+/* All data below are accessed only by process 1, the only user, except those set in interrupts. */
 static DEFINE_XARRAY(ends);
 static LIST_HEAD(turns); /* those that are ready at this instant and were not served yet */
 
-/* Filled in interrupts. */
+/* Set in interrupts. */
 static DEFINE_SPINLOCK(ready_lock);
 static LIST_HEAD(ready_ends);
 static bool others_woke;
 static DECLARE_WAIT_QUEUE_HEAD(waiting);
 
-/* What else process 1 waits for. */
+/* The epoll instance for the other events that process 1 waits for. */
 static struct file *others;
 static struct wait_queue_entry others_wait;
 static struct poll_table_struct others_table;
 
 static void *zeros;
 
-/* --- who is ready ---------------------------------------------------------------------------- */
+/* --- ready ends ------------------------------------------------------------------------------ */
 
 static void set_ready(struct end *end)
 {
@@ -86,7 +87,7 @@ static struct end *first_ready(void)
 	return end;
 }
 
-/* Called by a socket that something has happened to. */
+/* Called by a socket on an event. */
 static int wake_end(struct wait_queue_entry *wait, unsigned int mode, int sync, void *key)
 {
 	struct end *end = container_of(wait, struct end, wait);
@@ -106,9 +107,9 @@ static int wake_others(struct wait_queue_entry *wait, unsigned int mode, int syn
 	return 1;
 }
 
-/* --- what an end does ------------------------------------------------------------------------ */
+/* --- serving an end -------------------------------------------------------------------------- */
 
-/* Letting go of the lock has softirqs run that were left over, as in TCP_INFO, which process 1 asks for. */
+/* Releasing the lock runs pending softirqs, as TCP_INFO does, which process 1 reads. */
 static bool is_closed(struct sock *sk)
 {
 	bool slow = lock_sock_fast(sk);
@@ -129,7 +130,7 @@ static int send(struct socket *sock, u32 bytes)
 	return sent;
 }
 
-/* What process 1 has to be told, if anything. Then nothing more is done with the end. */
+/* Returns an event for process 1, if any; the end is then not served any more. */
 static int serve_sender(struct end *end)
 {
 	struct dumbbell_traffic_end *asked = &end->asked;
@@ -154,7 +155,7 @@ static int serve_sender(struct end *end)
 		if (taken < 0)
 			return taken;
 		end->write_left -= min_t(u64, end->write_left, taken);
-		/* A write that has a size and was not taken whole waits, as it would in a program. */
+		/* A write of fixed size that was accepted only in part blocks, as in a program. */
 		is_full = asked->write_bytes && taken < chunk;
 		end->count.bytes += taken;
 		if (asked->bytes == DUMBBELL_TRAFFIC_UNLIMITED)
@@ -166,7 +167,7 @@ static int serve_sender(struct end *end)
 	return DUMBBELL_TRAFFIC_NOTHING;
 }
 
-/* Linux 6.12 takes the window from the buffer whenever segments of another size come. */
+/* Linux 6.12 recomputes the window from the buffer when the segment size changes. */
 static void hold_window(struct end *end)
 {
 	struct socket *sock = end->sock;
@@ -177,7 +178,7 @@ static void hold_window(struct end *end)
 				      sizeof(bytes));
 }
 
-/* Takes what has arrived and forgets it (tcp(7): MSG_TRUNC). */
+/* Reads and discards the data that have arrived (tcp(7): MSG_TRUNC). */
 static int serve_receiver(struct end *end, u64 now_ns)
 {
 	int got;
@@ -207,7 +208,7 @@ static int serve_receiver(struct end *end, u64 now_ns)
 
 /* --- turns ------------------------------------------------------------------------------------ */
 
-/* Those that are ready by what poll(2) says of them, by their tokens. */
+/* Collects the ends that are ready according to poll(2), ordered by token. */
 static void take_ready(void)
 {
 	struct list_head *at;
@@ -224,7 +225,7 @@ static void take_ready(void)
 	}
 }
 
-/* Serves those whose turn it is, until process 1 has to act. */
+/* Serves the collected ends until process 1 has to act. */
 static void serve_turns(struct dumbbell_traffic_turn *turn)
 {
 	struct end *end;
@@ -274,7 +275,7 @@ static int wait_and_serve(struct dumbbell_traffic_turn *turn)
 	}
 }
 
-/* --- what process 1 asks --------------------------------------------------------------------- */
+/* --- requests of process 1 ------------------------------------------------------------------- */
 
 static void wait_for_others(struct file *file, wait_queue_head_t *head, poll_table *table)
 {
@@ -335,7 +336,8 @@ static int add_more(const struct dumbbell_traffic_more *more)
 		return -ENOENT;
 	if (check_add_overflow(end->asked.bytes, more->bytes, &end->asked.bytes))
 		end->asked.bytes = DUMBBELL_TRAFFIC_UNLIMITED;
-	/* It writes at once, as process 1 does. One that has broken is told of when its turn comes. */
+	/* Writes at once, as process 1 does. A broken connection is reported when the end is served
+	 * next. */
 	if (end->wanted)
 		error = min(serve_sender(end), 0);
 	return error;
@@ -413,7 +415,7 @@ static long control(struct file *file, unsigned int command, unsigned long argum
 	return result;
 }
 
-/* Programs that run in hosts may be root there. */
+/* Only one open: programs that run in hosts may be root there. */
 static int open_once(struct inode *inode, struct file *file)
 {
 	static bool is_open;
@@ -440,7 +442,7 @@ static int __init load(void)
 	return 0;
 }
 
-/* It is never taken away: a guest lives for one run. */
+/* The module is never unloaded: a guest lives for one run. */
 module_init(load);
 MODULE_INFO(intree, "Y");
 MODULE_LICENSE("GPL");

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 */
 /*
- * What process 1 of a guest (guest/src/sys/in_kernel.rs) asks of the module, by ioctl(2) on
+ * Requests of process 1 of a guest (guest/src/sys/in_kernel.rs) to the module, by ioctl(2) on
  * /proc/dumbbell_traffic.
  *
- * An end is one end of a connection over TCP: a socket that process 1 has made and set up. Its token
- * names it. Ends that are ready at one instant are served in the order of their tokens.
+ * An end is one end of a TCP connection: a socket that process 1 has created and configured. It is
+ * identified by its token. Ends that are ready at the same time are served in the order of their
+ * tokens.
  */
 #ifndef DUMBBELL_TRAFFIC_H
 #define DUMBBELL_TRAFFIC_H
@@ -55,16 +56,17 @@ struct dumbbell_traffic_turn {
 	__u32 error; /* errno(3) of the call that failed */
 };
 
-/* Takes over an end; gives a sender more; what an end has done; the same, and gives it back. */
+/* Add an end; add bytes to a sender; read the counters of an end; the same and remove it. */
 #define DUMBBELL_TRAFFIC_ADD _IOW('D', 1, struct dumbbell_traffic_end)
 #define DUMBBELL_TRAFFIC_MORE _IOW('D', 2, struct dumbbell_traffic_more)
 #define DUMBBELL_TRAFFIC_COUNT _IOWR('D', 3, struct dumbbell_traffic_count)
 #define DUMBBELL_TRAFFIC_REMOVE _IOWR('D', 4, struct dumbbell_traffic_count)
-/* The epoll(7) instance by which process 1 waits for all else. */
+/* Set the epoll(7) instance on which process 1 waits for all other events. */
 #define DUMBBELL_TRAFFIC_POLL _IOW('D', 5, __u32)
-/* Serves ends until process 1 has to act. Those of that instant that were not served wait for the next. */
+/* Serve ends until process 1 has to act. Ready ends that were not served are served by the next
+ * call. */
 #define DUMBBELL_TRAFFIC_WAIT _IOWR('D', 6, struct dumbbell_traffic_turn)
-/* Serves those, at the instant that process 1 has read. */
+/* Serve these remaining ends, at the time that process 1 has read. */
 #define DUMBBELL_TRAFFIC_SERVE _IOWR('D', 7, struct dumbbell_traffic_turn)
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What a controller in C may include of the C library, for modules of the kernel, which has none. */
+/* C library declarations that a controller may include in a kernel module, where there is no C
+ * library. */
 #ifndef DUMBBELL_STDINT_H
 #define DUMBBELL_STDINT_H
 
