@@ -1,8 +1,8 @@
 //! Script times and engine times.
 //!
 //! packetdrill starts a script a quarter of a millisecond after a kernel timer tick, so that events
-//! at whole milliseconds do not coincide with a tick. Our judge starts it where the slots of the
-//! timer wheel begin (`virtual_time.c`). Both do so here.
+//! at whole milliseconds do not coincide with a tick. In our judge that tick begins a slot of the
+//! timer wheel (`virtual_time.c`). The simulator does both.
 
 use dumbbell_core::time::Time;
 

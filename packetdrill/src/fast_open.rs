@@ -207,8 +207,8 @@ pub struct CachedServer {
     tries: Option<CookieAttempts>,
 }
 
-/// Cookie requests that a server left unanswered: it is asked once more with the experimental
-/// option, and then never again.
+/// Kind of the next cookie request to a server that has sent no cookie. The experimental option is
+/// tried once, and never again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum CookieAttempts {
     Experimental,

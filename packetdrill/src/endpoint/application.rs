@@ -162,7 +162,7 @@ impl Endpoint {
         self.host_queue = Some(VecDeque::new());
     }
 
-    /// Drops the first `pkts` packets of the host's transmit queue; false if it holds fewer.
+    /// The first `pkts` packets leave the host's transmit queue; false if it holds fewer.
     pub fn leave_host_queue(&mut self, pkts: u64, now: Time) -> bool {
         for _ in 0..pkts {
             let first = self.host_queue.as_mut().and_then(VecDeque::pop_front);

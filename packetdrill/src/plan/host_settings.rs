@@ -136,7 +136,7 @@ pub enum HostSetting {
     ProfileRfc,
     /// From now on the host holds data in its transmit queue.
     HostQueueKeeps,
-    /// The first packets of the host's transmit queue, this number of them, are dropped.
+    /// The first packets of the host's transmit queue, this number of them, leave it.
     HostQueueLoses(u64),
     /// Whether the application reads without calls in the script.
     ApplicationReads(bool),

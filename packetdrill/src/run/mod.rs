@@ -36,8 +36,8 @@ pub struct Options {
     /// Whether an unexpected packet makes a script fail at once. packetdrill itself notices it when
     /// it compares the next expected packet, or never.
     pub is_exact: bool,
-    /// Tolerance of packets in addition to the script's, unless the script sets it: percentage of
-    /// the time since the previous event. 0: none.
+    /// Tolerance of packets as a percentage of the time since the previous event, unless the script
+    /// sets it. It applies if it exceeds the script's fixed tolerance. 0: none.
     pub tolerance_percent: f64,
     /// Maximum number of segments in an sk_buff, until the script sets it.
     pub gso_max_segs: u32,
