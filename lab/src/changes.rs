@@ -25,7 +25,7 @@ const MOST_CHANGES: usize = 1000;
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    /// Where.
+    /// Path in the description.
     pub path: String,
     /// The new value.
     pub value: Value,
@@ -53,7 +53,7 @@ impl Change {
 /// A description as JSON and checked.
 #[derive(Debug, Clone)]
 pub struct ChangedExperiment {
-    /// As it stands in JSON.
+    /// Its JSON form.
     pub resolved: Value,
     /// As the engine runs it.
     pub experiment: Experiment,

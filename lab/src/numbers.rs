@@ -41,7 +41,6 @@ pub fn column(tables: &Tables, table: &str, name: &str) -> Option<Vec<f64>> {
 /// `ways` are the queues on the path of each flow; `queue` is the number of the selected queue. The
 /// queues in `together` are reported separately, and over the packets of all of them under paths
 /// that begin with `queues.`.
-/// the packets of all, whose paths begin with `queues.`.
 pub fn numbers(
     experiment: &Experiment,
     tables: &Tables,

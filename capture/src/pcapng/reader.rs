@@ -1,4 +1,4 @@
-//! Reading pcapng.
+//! Reads pcapng.
 
 use super::{
     BLOCK_INTERFACE, BLOCK_OLD_PACKET, BLOCK_PACKET, BLOCK_SECTION, BLOCK_SIMPLE_PACKET,

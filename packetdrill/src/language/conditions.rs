@@ -34,7 +34,7 @@ impl Statement {
 /// One assertion.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Condition {
-    /// As written.
+    /// Source text.
     pub source: String,
     /// The formula that must be non-zero.
     pub formula: Formula,
