@@ -7,8 +7,8 @@
 //! After the queue, late segments are repairs of drops by the queue (or on the path before it).
 //!
 //! A keep-alive (it begins one byte below the highest number, is at most one byte long, and no
-//! payload beyond it is outstanding) is neither. SYN and FIN count as a byte each (RFC 9293 section
-//! 3.4).
+//! payload beyond it is outstanding) is neither. SYN and FIN count as a byte each
+//! (RFC 9293 section 3.4).
 
 use crate::decode::{TcpView, flags};
 

@@ -7,10 +7,10 @@
 //! | window | the receiver's advertised window, scaled if both ends negotiated it in the captured handshake | its segment, RST excluded | RFC 9293 section 3.8.6, RFC 7323 section 2; as `tcp.window_size` |
 //! | sent again | Wireshark's flag, and repeated and late segments by our rule | the segment | `flows` |
 //!
-//! An acknowledgement that may answer a repair gives no round-trip sample (Karn's algorithm, RFC
-//! 6298 section 3). Such an acknowledgement is above the beginning of a segment that arrived below
-//! the highest number sent, and not above the highest number at that time. tcptrace excludes the
-//! same acknowledgements as ambiguous and post-loss.
+//! An acknowledgement that may answer a repair gives no round-trip sample (Karn's algorithm,
+//! RFC 6298 section 3). Such an acknowledgement is above the beginning of a segment that arrived
+//! below the highest number sent, and not above the highest number at that time. tcptrace excludes
+//! the same acknowledgements as ambiguous and post-loss.
 //!
 //! Memory is bounded: a fixed number of connections is followed at a time, each with a fixed number
 //! of intervals. Beyond that number, those with the fewest bytes, in total and recently, are no

@@ -177,8 +177,8 @@ impl Endpoint {
 
 /// ICMP messages about its segments.
 impl Endpoint {
-    /// Handles an ICMP message about a segment. It counts only if the segment is in flight (RFC
-    /// 5927, section 4.1; RFC 1122, section 4.2.3.9). False if it is not.
+    /// Handles an ICMP message about a segment. It counts only if the segment is in flight
+    /// (RFC 5927, section 4.1; RFC 1122, section 4.2.3.9). False if it is not.
     pub fn on_icmp(&mut self, icmp: Icmp, is_accepted: bool, now: Time) -> bool {
         let una = self.sender.as_ref().map_or(0, |one| one.una());
         let first = if self.state == ConnectionState::Open {

@@ -166,8 +166,8 @@ impl Endpoint {
         self.state = ConnectionState::Open;
     }
 
-    /// Whether the SYN-ACK has no timestamps or echoes one that this end sent (RFC 7323 section
-    /// 3.2).
+    /// Whether the SYN-ACK has no timestamps or echoes one that this end sent
+    /// (RFC 7323 section 3.2).
     fn echoes_own(&self, packet: &TcpPacket, now: Time) -> bool {
         let sent_ms = timestamp_ms(self.syns.first().copied().unwrap_or(now));
         packet.options.iter().flatten().all(|option| match option {

@@ -250,8 +250,9 @@ struct dumbbell_cc_ops {
 
 extern const struct dumbbell_cc_ops dumbbell_cc;
 
-/* Slow start: grows by one packet per packet acknowledged, up to the threshold (RFC 5681 section
- * 3.1). Returns the number of acknowledged packets left for congestion avoidance. */
+/* Slow start: grows by one packet per packet acknowledged, up to the threshold
+ * (RFC 5681 section 3.1). Returns the number of acknowledged packets left for congestion
+ * avoidance. */
 static inline uint32_t dumbbell_cc_slow_start(struct dumbbell_cc_window *w, uint32_t acked_pkts)
 {
 	uint64_t grown = (uint64_t)w->cwnd_pkts + acked_pkts;
