@@ -155,7 +155,8 @@ impl Run<'_> {
     }
 }
 
-/// Merges two packets into one; all fields but those of the first byte are from the last packet.
+/// Merges two packets into one: time and sequence number of the first packet, other fields of the
+/// last one.
 fn together(first: &SentPacket, next: &SentPacket) -> SentPacket {
     let mut packet = next.packet.clone();
     packet.seq = first.packet.seq;
