@@ -1,8 +1,9 @@
 """The report: one self-contained page, its figures and data, and a table for the terminal.
 
-:class:`Report` is the value; :func:`write_report` makes the folder and :func:`write_index` the
-page above several. :mod:`dumbbell.report.charts` has builders for the figures every study needs.
-Names are loaded when first used: a terminal table does not wait for the plotting libraries.
+:class:`Report` holds the contents; :func:`write_report` writes the folder and :func:`write_index`
+writes the index page of several reports. :mod:`dumbbell.report.charts` has builders for the figures
+every study needs. Names are imported on first use, so a terminal table does not import the plotting
+libraries.
 """
 
 from __future__ import annotations

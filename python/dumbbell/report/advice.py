@@ -1,4 +1,4 @@
-"""What one should set on a router, as far as an experiment has measured it."""
+"""Settings to use on a router, as far as an experiment has measured them."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Advice:
-    """An answer to "what should one set on this router?", made from what was measured.
+    """An answer to "which settings should I use on this router?", based on measurements.
 
-    A study gives one only when its runs decide it; what they do not decide is left out.
+    A study gives advice only where its runs support it; undecided points are left out.
 
     Attributes:
-        wish: What one wants, as the first half of a sentence: ``Nobody is to wait longer than
-            50 ms``.
+        wish: The goal, as the first half of a sentence: ``Nobody is to wait longer than 50 ms``.
         setting: What to do: words, or the line to type.
         is_typed: Whether the setting is a line to type.
         because: What was measured, in a sentence or two with its numbers.

@@ -1,4 +1,4 @@
-"""What a page says first and last, made from what was measured."""
+"""The answer shown at the top and at the end of a page, based on measurements."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer to the question that a page has for a title.
+    """The answer to the question in the page's title.
 
     Attributes:
-        sentence: One clause with one number at most: what a reader takes away.
-        measured: What that number is and how sure it is: ranges, intervals, how many runs. It
-            stands in the margin.
-        so: What follows from it, a sentence after "So:"; empty where the runs do not decide it.
+        sentence: The main result: one clause with at most one number.
+        measured: The definition and uncertainty of that number: ranges, intervals, number of runs.
+            Printed in the margin.
+        so: The conclusion, a sentence after "So:"; empty if the runs do not support one.
     """
 
     sentence: str

@@ -1,4 +1,4 @@
-"""How a verdict looks: a word, a symbol and a colour, so that none has to be told by colour."""
+"""How a verdict is shown: a word, a symbol and a colour; the colour is never the only cue."""
 
 from __future__ import annotations
 
@@ -35,16 +35,18 @@ BADGES = MappingProxyType(
         Verdict.CHECK_HOLDS: Badge("☑", "check", "dim"),
     }
 )
-"""In the order claims are listed: what disagrees comes first, because it needs reading."""
+"""The order in which claims are listed: disagreements first, because they need reading."""
 
 
 _AGREE = (Verdict.REPRODUCED, Verdict.EXPLAINED_AT)
 SCORE_ORDER = (*_AGREE, *(verdict for verdict in BADGES if verdict not in _AGREE))
-"""In the order counts are read out: what agrees, then what does not, then what cannot be told."""
+"""The order in which counts are listed: agreement, disagreement, inconclusive."""
 
 
 def count_words(verdict: Verdict, count: int) -> str:
-    """Such as ``4 reproduced``; the verdict that names a parameter says so without it."""
+    """Return text such as ``4 reproduced``; the verdict that names a parameter is worded without
+    it.
+    """
     words = _WITHOUT_A_NAME.get(verdict, verdict.value)
     return f"{count} {words}"
 
@@ -67,12 +69,12 @@ SCORES = MappingProxyType(
 
 
 def facts_words(count: Count) -> str:
-    """Such as ``12 facts in 40 rows``."""
+    """Return text such as ``12 facts in 40 rows``."""
     facts = f"{count.facts} {'fact' if count.facts == 1 else 'facts'}"
     return facts if count.rows == count.facts else f"{facts} in {count.rows} rows"
 
 
 def sorted_claims(views: Sequence[ClaimView]) -> list[ClaimView]:
-    """Disagreements first; within a verdict in the study's own order."""
+    """Sort disagreements first; within a verdict, keep the study's order."""
     order = list(BADGES)
     return sorted(views, key=lambda one: order.index(one.verdict))

@@ -1,4 +1,4 @@
-"""What the loss of a flow in a capture can and cannot say, by where the capture was made."""
+"""What a capture shows about the loss of a flow, depending on the observation point."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SAID: Mapping[ObservationPoint, str] = MappingProxyType(
 
 
 def loss_notes(seen: SeenPlace) -> list[str]:
-    """A sentence for each point at which TCP flows of a place were seen."""
+    """Return a sentence for each observation point of the TCP flows at a place."""
     found = seen_from(seen.run, seen.queue, seen.place, seen.flows)
     is_tcp = ~np.isnan(seen.flows.loss_by_flag)
     notes = []
@@ -42,7 +42,7 @@ def loss_notes(seen: SeenPlace) -> list[str]:
 
 
 def _measured(found: SeenFrom, rows: Sequence[int], point: ObservationPoint) -> str:
-    """From which round trips the point is known."""
+    """State which round-trip times located the observation point."""
     if point is ObservationPoint.UNKNOWN:
         return ""
     behind, ahead = (1e3 * float(np.median(each[rows])) for each in (found.behind_s, found.ahead_s))

@@ -1,4 +1,4 @@
-"""Figures of a capture's flows over time: throughput with repairs, round trips, windows."""
+"""Figures of a capture's flows over time: throughput, retransmissions, RTT and windows."""
 
 from __future__ import annotations
 
@@ -23,16 +23,15 @@ from dumbbell.report.model import Figure
 from dumbbell.tables import Run
 
 MOST_CURVES = 6
-"""Flows that are drawn: more colours cannot be told apart."""
+"""Maximum number of flows drawn: more colours cannot be distinguished."""
 MOST_POINTS = 240
-"""Of a curve; shared among the panels."""
+"""Maximum points of a curve; shared among the panels."""
 FEWEST_POINTS = 60
 _RATE_POINTS = 120
-"""Of a curve of throughput: in shorter intervals it is single packets."""
+"""Maximum points of a throughput curve: shorter intervals would show single packets."""
 _PANEL_HEIGHT = 150
 _LOGARITHMIC_FROM = 4
-"""Times that windows are larger than most of what is in flight, from which both need a logarithmic
-axis to be seen."""
+"""If windows exceed most values of the data in flight by this factor, the axis is logarithmic."""
 _MARK_ROOM = 0.07
 """Height of a row of marks, as a share of the highest rate."""
 _DIGITS = 6
@@ -46,11 +45,11 @@ class SeenPlace:
     """A place of a capture, and the flows seen there.
 
     Attributes:
-        label: As it is called on the page.
+        label: Name on the page.
         run: The capture.
         queue: Index of the queue or interface.
         place: Its code.
-        flows: Each in the direction that carried more bytes.
+        flows: The flows, each in the direction that carried more bytes.
         flow_names: Of all flows of the capture.
     """
 
@@ -62,11 +61,11 @@ class SeenPlace:
     flow_names: Sequence[str]
 
     def name_of(self, row: int) -> str:
-        """What a flow is called."""
+        """Return the name of a flow."""
         return self.flow_names[int(self.flows.flow[row])]
 
     def over_time(self, row: int, width_s: float) -> CapturedOverTime | None:
-        """A flow in intervals of at least that; None where it was not followed."""
+        """Return a flow in intervals of at least this width; None if the flow was not tracked."""
         if _TABLE not in self.run.tables:
             return None
         return captured_over_time(
@@ -81,17 +80,17 @@ class SeenPlace:
 
     @property
     def is_tcp(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Which flows are: of others no loss is known."""
+        """Return which flows are TCP: the loss of other flows is unknown."""
         return ~np.isnan(self.flows.loss_by_flag)
 
     def names(self, *, is_tcp_only: bool) -> list[str]:
-        """What the flows are called; of what is not TCP no loss is known."""
+        """Return the names of the flows; loss is known for TCP flows only."""
         kept = self.is_tcp | (not is_tcp_only)
         return [self.name_of(row) for row in np.flatnonzero(kept).tolist()]
 
     @property
     def span_s(self) -> float:
-        """How long the intervals go on, from the first packet."""
+        """Return the time covered by the intervals, from the first packet."""
         if not self.followed:
             return 0.0
         table = self.run.columns(_TABLE)
@@ -101,7 +100,7 @@ class SeenPlace:
 
     @cached_property
     def followed(self) -> list[int]:
-        """Rows of the flows that were followed, the largest first."""
+        """Return the rows of the flows that were tracked, the largest first."""
         if _TABLE not in self.run.tables:
             return []
         table = self.run.columns(_TABLE)
@@ -115,7 +114,7 @@ class SeenPlace:
 
 @dataclass(frozen=True, slots=True)
 class _Drawn:
-    """A flow in a panel."""
+    """A flow drawn in a panel."""
 
     panel: str
     flow: str
@@ -125,8 +124,8 @@ class _Drawn:
 def figures_over_time(places: Sequence[SeenPlace]) -> list[Figure]:
     """Throughput, round trips and windows of the largest flows, a panel a place.
 
-    None of what was not followed: a CSV of fields has no table of intervals, and a flow that is
-    not TCP has no round trips.
+    Flows that were not tracked have no figure: a CSV of fields has no table of intervals, and a
+    flow that is not TCP has no RTT samples.
     """
     most = max(FEWEST_POINTS, MOST_POINTS // max(1, len(places)))
     span_s = max((seen.span_s for seen in places), default=0.0)
@@ -140,7 +139,7 @@ def figures_over_time(places: Sequence[SeenPlace]) -> list[Figure]:
 
 
 def without_replies(places: Sequence[SeenPlace]) -> list[str]:
-    """A sentence for each place where TCP was seen in one direction only."""
+    """Return a sentence for each place where TCP was captured in one direction only."""
     notes = []
     for seen in places:
         tcp = [row for row in seen.followed if seen.is_tcp[row]]
@@ -158,7 +157,7 @@ def _has_replies(found: CapturedOverTime) -> bool:
 
 
 def not_followed(places: Sequence[SeenPlace]) -> list[str]:
-    """A sentence for each place where one of the largest flows was given up."""
+    """Return a sentence for each place where tracking of one of the largest flows stopped."""
     notes = []
     for seen in places:
         if _TABLE not in seen.run.tables:
@@ -182,9 +181,7 @@ def _has_window(found: CapturedOverTime) -> bool:
 def _drawn(
     places: Sequence[SeenPlace], width_s: float, has: Callable[[CapturedOverTime], bool]
 ) -> list[_Drawn]:
-    """The flows that have something to be drawn: of each place in turn the next largest, until
-    there are as many names as colours.
-    """
+    """Choose flows with data: round-robin over places, largest first, one per colour."""
     candidates = [
         [
             _Drawn(seen.label, seen.name_of(row), found)
@@ -209,7 +206,7 @@ def _throughput(drawn: Sequence[_Drawn], places: Sequence[SeenPlace]) -> Figure 
     frames = []
     for each in drawn:
         again = each.found.sent_again_pkts
-        # Rows of marks above the curves, one a flow, so that none hides another.
+        # Rows of marks above the curves, one row per flow, so that marks do not overlap.
         height = top * (1.06 + _MARK_ROOM * names.index(each.flow))
         frame = _frame(each, "rate", each.found.rate_bps / 1e6).with_columns(
             pl.Series("sent_again_pkts", again),
@@ -311,7 +308,7 @@ def _windows(drawn: Sequence[_Drawn], places: Sequence[SeenPlace]) -> Figure | N
 
 
 def _for_axis(frame: pl.DataFrame) -> tuple[bool, pl.DataFrame, bool]:
-    """Whether the axis is logarithmic, what is drawn on it, and whether a zero was moved."""
+    """Return whether the axis is logarithmic, the frame to draw, and whether a zero was moved."""
     flight = frame.filter(pl.col("what") == _IN_FLIGHT)["high"].to_numpy()
     window = frame.filter(pl.col("what") == _WINDOW)["high"].to_numpy()
     if not flight.size or not window.size:
@@ -326,7 +323,7 @@ def _for_axis(frame: pl.DataFrame) -> tuple[bool, pl.DataFrame, bool]:
 
 
 def _tens(frame: pl.DataFrame) -> alt.Axis:
-    """Powers of ten, and what lies between where they are few."""
+    """Return powers of ten as ticks, with ticks between them where there are few powers."""
     low, high = frame.select(pl.col("low").min(), pl.col("high").max()).row(0)
     decades = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
     between = (1,) if len(decades) > 4 else (1, 3)
@@ -352,14 +349,14 @@ def _spread(each: _Drawn, what: str, values: Spread, factor: float) -> pl.DataFr
 
 
 def _rounded(frame: pl.DataFrame) -> pl.DataFrame:
-    """With as many digits as can be seen, which keeps the page small."""
+    """Round to the visible digits, which keeps the page small."""
     return frame.with_columns(pl.col(pl.Float64).round_sig_figs(_DIGITS))
 
 
 def _single(
     frame: pl.DataFrame, base: alt.Chart, x: alt.X, y: alt.Y, colour: alt.Color
 ) -> list[alt.Chart]:
-    """Curves of one interval, of which a line shows nothing, as dots."""
+    """Draw curves of a single interval as dots, because a line needs two points."""
     if not frame.select((pl.len().over(_CURVE) == 1).any()).item():
         return []
     counted = base.transform_joinaggregate(points="count()", groupby=list(_CURVE))
@@ -376,7 +373,7 @@ def _spreads(
     axis: Any = alt.Undefined,
     dashes: Sequence[str] = (),
 ) -> list[alt.Chart]:
-    """Means as lines on bands between extremes, and what hovering says."""
+    """Draw means as lines, with bands from minimum to maximum and tooltips."""
     x, base = _time(), alt.Chart(frame)
     y = alt.Y("value:Q", title=y_title, scale=scale, axis=axis)
     colour = _colour(names, symbol="stroke")
@@ -411,7 +408,7 @@ def _time() -> alt.X:
 def _colour(names: Sequence[str], symbol: str | None = None) -> alt.Color:
     scale = alt.Scale(domain=list(names), range=list(theme.SERIES[: len(names)]))
     colour = alt.Color("flow:N", title="Flow", sort=None, scale=scale)
-    # Names of flows are long: one below the other, on a phone too.
+    # Names of flows are long: list one below the other, on a phone too.
     return colour.legend(symbolType=symbol, columns=1, labelLimit=560) if symbol else colour
 
 
@@ -434,7 +431,7 @@ def _plot(
     places: Sequence[SeenPlace],
     drawn: Sequence[_Drawn],
 ) -> tuple[alt.LayerChart | alt.FacetChart, pl.DataFrame]:
-    """One chart, or a panel a place below each other on common axes."""
+    """Combine the layers into one chart, or into one panel per place with common axes."""
     panels = list(dict.fromkeys(each.panel for each in drawn))
     if len(places) == 1:
         layered = alt.layer(layers[0].add_params(theme.zoom("x")), *layers[1:])
@@ -453,7 +450,7 @@ def _names(drawn: Sequence[_Drawn]) -> list[str]:
 def _which(
     drawn: Sequence[_Drawn], places: Sequence[SeenPlace], *, is_tcp_only: bool = False
 ) -> str:
-    """Which flows are drawn, and which are not."""
+    """State which flows are drawn and which are not."""
     shown = len(_names(drawn))
     total = len({name for seen in places for name in seen.names(is_tcp_only=is_tcp_only)})
     direction = "each in the direction that carried more bytes"

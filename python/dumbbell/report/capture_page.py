@@ -1,4 +1,4 @@
-"""The page of a capture, or of several: flows over time, and their throughput and loss as CDFs."""
+"""The page of one or several captures: flows over time, and CDFs of throughput and loss."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ from dumbbell.report.model import Figure, Report, ValueRow, ValueTable
 from dumbbell.tables import Run
 
 LARGE_BYTES = 100_000
-"""More than this is a large flow, as in the published experiments on buffer sizes."""
+"""A flow of more bytes is large, as in the published experiments on buffer sizes."""
 MOST_ROWS = 20
-"""Flows of a place that are listed, largest first; the tables have all."""
+"""Flows listed per place, largest first; the tables list all."""
 MOST_PLACES_DRAWN = 3
-"""Curves of more places cannot be told apart; the tables have all."""
+"""Maximum number of places drawn: more curves cannot be distinguished; the tables have all."""
 MOST_PANELS = 6
-"""Places of several captures together."""
+"""Maximum number of places of all captures together."""
 MOST_POINTS = 120
-"""Of a curve over time."""
+"""Maximum points of a curve over time."""
 _RULES = (
     "Loss by flag is the share of packets with Wireshark's tcp.analysis.retransmission "
     "(retransmissions, fast and spurious ones), the rule of the published experiment. Loss by "
@@ -45,12 +45,12 @@ def capture_report(runs: Mapping[str, Run]) -> Report:
     """The page of a capture, or of several side by side on common axes.
 
     Args:
-        runs: As `dumbbell.formats.read_capture` or ``read_tshark_csv`` gives them, by what tells
-            them apart.
+        runs: As `dumbbell.formats.read_capture` or ``read_tshark_csv`` returns them, by
+            distinguishing name.
 
     Raises:
         TableError: A run has no ``captured_flows``.
-        ValueError: There is none.
+        ValueError: There is no run.
     """
     if not runs:
         raise ValueError("a page needs a capture")
@@ -59,7 +59,7 @@ def capture_report(runs: Mapping[str, Run]) -> Report:
         seen for name, run in runs.items() for seen in seen_places(run, "" if is_one else name)
     ]
     most = max(1, MOST_PLACES_DRAWN if is_one else MOST_PANELS // len(runs))
-    # The same place of each capture below each other.
+    # The same place of each capture, one below the other.
     of_each = [[seen for seen in places if seen.run is run][:most] for run in runs.values()]
     drawn = [seen for together in zip_longest(*of_each) for seen in together if seen is not None]
     return Report(
@@ -79,7 +79,7 @@ def capture_report(runs: Mapping[str, Run]) -> Report:
 
 
 def seen_places(run: Run, capture: str = "") -> list[SeenPlace]:
-    """The places of a capture, called after it where a name is given."""
+    """Return the places of a capture, prefixed with its name where one is given."""
     places, names = captured_places(run), run.flow_names
     return [
         SeenPlace(
@@ -94,7 +94,7 @@ def seen_places(run: Run, capture: str = "") -> list[SeenPlace]:
 
 
 def _label(run: Run, queue: int, place: int, capture: str, *, is_only: bool) -> str:
-    """What a place is called: after its capture too, where there are several."""
+    """Return the name of a place, with the name of its capture if there are several."""
     name = place_name(run, queue, place)
     if not capture:
         return name
@@ -139,7 +139,7 @@ def _meta(runs: Mapping[str, Run]) -> dict[str, Any]:
 
 
 def captured_tables(runs: Mapping[str, Run]) -> dict[str, pl.DataFrame]:
-    """``captured_flows`` and ``captured_intervals``; of several with a column that says which."""
+    """Return both tables of captured flows, with a column for the capture if there are several."""
     tables = {}
     for table in ("captured_flows", "captured_intervals"):
         frames = [
@@ -155,13 +155,13 @@ def captured_tables(runs: Mapping[str, Run]) -> dict[str, pl.DataFrame]:
 
 
 def place_name(run: Run, queue: int, place: int) -> str:
-    """A place as one says it: ``a->b after``, or the interface's name, made printable."""
+    """Return a place in readable form: ``a->b after``, or the interface's name, made printable."""
     name = printable(run.queue_names[queue])
     return {0: f"{name} before", 1: f"{name} after"}.get(place, name)
 
 
 def sizes(found: CapturedFlows) -> list[tuple[str, np.ndarray[Any, np.dtype[np.bool_]]]]:
-    """Large and small flows apart."""
+    """Return which flows are large and which are small."""
     is_large = found.bytes > LARGE_BYTES
     return [("> 100 KB", is_large), ("<= 100 KB", ~is_large)]
 
@@ -200,7 +200,7 @@ def _largest(seen: SeenPlace, *, is_folded: bool) -> ValueTable:
 
 
 def largest(found: CapturedFlows) -> list[int]:
-    """Places of the flows with the most bytes, at most `MOST_ROWS`."""
+    """Return the rows of the flows with the most bytes, at most `MOST_ROWS`."""
     order: list[int] = (-found.bytes).argsort(kind="stable")[:MOST_ROWS].tolist()
     return order
 
@@ -218,24 +218,24 @@ def flow_cells(found: CapturedFlows, row: int) -> list[Cell]:
 
 
 def median(values: np.ndarray[Any, Any]) -> float:
-    """Of those that are known; NaN without any."""
+    """Return the median of the known values; NaN without any."""
     known = values[~np.isnan(values)]
     return float(np.median(known)) if known.size else float("nan")
 
 
 def mean(values: np.ndarray[Any, Any]) -> float:
-    """Of those that are known; NaN without any."""
+    """Return the mean of the known values; NaN without any."""
     known = values[~np.isnan(values)]
     return float(known.mean()) if known.size else float("nan")
 
 
 def shown(value: float) -> Cell:
-    """Three digits, or the whole number."""
+    """Format with three significant digits, or as a whole number."""
     return Cell(value, digits=3)
 
 
 def _distributions(places: Sequence[SeenPlace], *, is_one: bool) -> list[Figure]:
-    """Colours tell sizes apart and lines places; of several captures the other way round."""
+    """Draw CDFs: colours show sizes, lines show places; with several captures, vice versa."""
     what: Mapping[str, tuple[str, str, str]] = {
         "throughput": ("Throughput of a flow (Mbit/s)", "throughput_bps", "Throughput of flows"),
         "loss-by-flag": ("Loss of a flow by flag (%)", "loss_by_flag", "Loss by Wireshark's flag"),
@@ -261,14 +261,14 @@ def _distributions(places: Sequence[SeenPlace], *, is_one: bool) -> list[Figure]
 
 
 def _rates(runs: Mapping[str, Run], most: int) -> list[Figure]:
-    """Of the first places of each capture: of those, too, where packets were seen but no flow."""
+    """Draw rates at the first places of each capture, even those with packets but no flows."""
     curves = []
     for capture, run in runs.items():
         series = run.meta.get(SERIES, [])
         for each in series[:most]:
             counts = np.array(each["bytes"], dtype=float)
             together = -(-counts.size // MOST_POINTS) or 1
-            # The last interval is left out where it is not whole.
+            # The last interval is left out unless it is complete.
             counts = counts[: counts.size // together * together].reshape(-1, together).sum(axis=1)
             width_s = together * each["width_ns"] / 1e9
             rate = counts * 8e-6 / width_s
@@ -290,5 +290,5 @@ def _rates(runs: Mapping[str, Run], most: int) -> list[Figure]:
 
 
 def _with_long_names(plot: Plot) -> Plot:
-    """Names of places stand below each other: beside each other they leave the page."""
+    """List names of places one below the other: side by side they exceed the page's width."""
     return Plot(plot.chart.configure_legend(columns=1), plot.data)

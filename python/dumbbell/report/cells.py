@@ -1,4 +1,4 @@
-"""Cells of tables of values: numbers with their uncertainty, printed in one place."""
+"""Cells of tables of values: numbers formatted with their uncertainty."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dumbbell.stats import Estimate
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A number of a table, and words beside it or in its place.
+    """A number of a table, with text beside it or instead of it.
 
     Attributes:
         value: The number, or None.
         low: Lower end of its interval, or None.
         high: Upper end.
-        words: Such as a mark behind the number.
+        words: Text, such as a mark after the number.
         digits: Significant digits of a number without an interval.
     """
 
@@ -31,7 +31,7 @@ class Cell:
 
     @classmethod
     def of(cls, given: CellLike, words: str = "") -> Cell:
-        """A cell of an estimate, a number or words; None is a number that is not there."""
+        """Make a cell of an estimate, a number or text; None is a missing number."""
         if isinstance(given, Cell):
             return given
         if isinstance(given, Estimate):
@@ -42,7 +42,7 @@ class Cell:
 
     @property
     def text(self) -> str:
-        """As the page prints it: as many digits as the interval supports."""
+        """Return the printed form, with as many digits as the interval supports."""
         if self.value is None and self.words:
             return self.words
         if self.low is None or self.high is None:
@@ -53,14 +53,14 @@ class Cell:
 
     @property
     def fields(self) -> Mapping[str, Any]:
-        """As ``values.json`` has it: what is finite, and words where there are any."""
+        """Return the entries of ``values.json``: finite numbers, and any text."""
         numbers = {"value": self.value, "low": self.low, "high": self.high}
         known = {name: _finite(each) for name, each in numbers.items() if each is not None}
         return {**known, **({"words": self.words} if self.words else {})}
 
 
 CellLike: TypeAlias = Cell | Estimate | float | str | None
-"""What may be given for a cell: a `Cell`, an estimate, a number, words, or nothing."""
+"""Accepted as a cell: a `Cell`, an estimate, a number, text, or None."""
 
 
 def _finite(value: float) -> float | None:

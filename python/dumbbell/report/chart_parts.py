@@ -1,4 +1,4 @@
-"""What the builders of figures have in common: their input, scales, layers put together."""
+"""Common parts of the figure builders: input types, scales and layering."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from dumbbell.report import theme
 from dumbbell.report.sampling import thin
 
 ROOM_PX = 12
-"""Between the outermost points and the frame, so that no mark is cut in half."""
+"""Margin between the outermost points and the frame, so that no mark is clipped."""
 PUBLISHED = "published"
-"""What a figure calls what somebody else printed."""
+"""Label of published numbers in a figure."""
 
 
 class Plot(NamedTuple):
@@ -54,8 +54,8 @@ class Curve:
         y: Shape (k,).
         low: Lower edge of the band, shape (k,), or None.
         high: Upper edge, shape (k,), or None.
-        style: What sets it apart from the curve of the same colour, such as ``kernel``: decides
-            the line style, and all but the first have hollow marks.
+        style: Distinguishes curves of the same colour, such as ``kernel``: selects the line style;
+            all styles but the first have hollow marks.
     """
 
     label: str
@@ -72,13 +72,13 @@ class IntervalRow:
 
     Attributes:
         label: What was measured.
-        measured: Centre.
+        measured: Measured value, the centre of the interval.
         low: Lower end of the prediction interval (or other interval), or None.
         high: Upper end, or None.
         published: Published number, or None.
-        theory: What theory says, or None.
-        style: What sets it apart from a row of the same label, such as ``kernel``: rows of one
-            label stand together, each style with a mark of its own.
+        theory: Value predicted by theory, or None.
+        style: Distinguishes rows of the same label, such as ``kernel``: rows of one label are drawn
+            together, each style with a different mark.
     """
 
     label: str
@@ -91,7 +91,7 @@ class IntervalRow:
 
 
 def curve_frame(curves: Sequence[Curve]) -> pl.DataFrame:
-    """Long form, a row a point; the curve's number keeps curves of one label apart."""
+    """Return long form, one row per point; the curve's number distinguishes curves of one label."""
     frames = []
     for number, curve in enumerate(curves):
         x, y = np.asarray(curve.x, float), np.asarray(curve.y, float)
@@ -117,7 +117,7 @@ def curve_frame(curves: Sequence[Curve]) -> pl.DataFrame:
 def colours(
     coloured: Sequence[str], black: Sequence[str], same: Mapping[str, str] | None = None
 ) -> alt.Scale:
-    """Names to colours: of the series, black, or that of another name."""
+    """Map names to colours: series colours, black, or the colour of another name."""
     palette, same = theme.SERIES, same or {}
     own = [label for label in coloured if label not in same]
     colour = {label: palette[number % len(palette)] for number, label in enumerate(own)}
@@ -126,7 +126,7 @@ def colours(
 
 
 def dash_of(names: Sequence[str], field: str, title: str) -> Any:
-    """Line style by a column, where it has several values."""
+    """Return a line style encoding by a column, if the column has several values."""
     if len(names) < 2:
         return alt.Undefined
     scale = alt.Scale(domain=list(names), range=[list(dash) for dash in _dashes(len(names))])
@@ -137,13 +137,13 @@ def dash_of(names: Sequence[str], field: str, title: str) -> Any:
 def widths_of(
     names: Sequence[str], widths: Sequence[float], field: str, title: str, *, is_direct: bool
 ) -> dict[str, Any]:
-    """Line width by the column of the colour, where it is asked for."""
+    """Return a line width encoding by the colour's column, if widths are given."""
     if not widths:
         return {}
     of = {name: widths[number % len(widths)] for number, name in enumerate(names)}
-    # Of a line Vega-Lite lets the theme's width go before strokeWidth, and size before both; but
-    # size makes the symbols of a legend tiny. A scale in another order has a legend of its own.
-    # Ordinal, as Vega warns of widths of what has no order.
+    # For a line, Vega-Lite prefers the theme's width to strokeWidth, and size to both; but size
+    # makes the symbols of a legend tiny. A scale in another order gets a separate legend. The type
+    # is ordinal, because Vega warns of widths of a nominal field.
     shown = alt.Scale(domain=list(of), range=list(of.values()))
     drawn = alt.Scale(domain=[*of][::-1], range=[*of.values()][::-1])
     return {
@@ -163,20 +163,20 @@ def _dashes(count: int) -> list[tuple[int, ...]]:
 
 
 def domain(low: float, high: float | None) -> alt.Scale:
-    """From one value to another; to the last one where there is no end."""
+    """Return a domain from low to high; without high, up to the last value."""
     return alt.Scale() if high is None else alt.Scale(domain=[low, high])
 
 
 def room(log: bool) -> alt.Scale:
-    """Around all values, without zero."""
-    # Vega warns of a logarithmic scale that is told to leave out zero.
+    """Return a scale with padding around all values, without forcing zero."""
+    # Vega warns if a logarithmic scale is told to exclude zero.
     if log:
         return alt.Scale(type="log", padding=ROOM_PX, nice=False)
     return alt.Scale(zero=False, padding=ROOM_PX, nice=False)
 
 
 def hover_points(frame: pl.DataFrame) -> alt.Chart:
-    """Invisible points along a curve that carry the tooltips (a line has one for its whole)."""
+    """Return invisible points that carry tooltips; a line has only one tooltip."""
     chart: alt.Chart = alt.Chart(frame).mark_point(size=220, opacity=0, clip=True)
     return chart
 

@@ -1,8 +1,8 @@
 """Builders for the figures every study needs. Each returns a chart and the data it shows.
 
-All of them draw with the theme of :mod:`dumbbell.report.theme`, thin their curves to
-:data:`dumbbell.report.sampling.MAX_POINTS`, name what they show beside it where there is room,
-answer to hovering and zoom with Shift and the wheel.
+All of them use the theme of :mod:`dumbbell.report.theme`, thin their curves to
+:data:`dumbbell.report.sampling.MAX_POINTS`, label curves directly where there is room, show
+tooltips, and zoom with Shift and the wheel.
 """
 
 from __future__ import annotations

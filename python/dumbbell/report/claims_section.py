@@ -1,4 +1,4 @@
-"""The claims as a page shows them: rows, their small drawings, and counts."""
+"""The claims section of a page: rows, small drawings, and counts."""
 
 from __future__ import annotations
 
@@ -50,10 +50,11 @@ _UNCOUNTED = (
 def claim_rows(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
     """The rows of the claims table, disagreements first; a family is one row.
 
-    Where there are several backends, each row says which.
+    If there are several backends, each row names its backend.
     """
     several = len({one.backend for one in claims}) > 1
-    # A claim's first row in the study's order has its name; the rows of other backends theirs too.
+    # The first row of a claim, in the study's order, has the claim's name; rows of other backends
+    # repeat it.
     first = {one.id: one.backend for one in reversed(claims)}
 
     def shown(one: ClaimView) -> dict[str, Any]:
@@ -67,7 +68,7 @@ def claim_rows(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
         row = shown(worst) | {"members": []}
         family = worst.family
         if family is not None and len(members) > 1:
-            # In the study's order: m = 2, 4, 8, 16 is read from left to right.
+            # In the study's order: m = 2, 4, 8, 16 reads from left to right.
             row["members"] = [shown(one) | {"label": _label(one)} for one in members]
             row["anchor"] = f"family-{family.name}" + (f"-{worst.backend}" if several else "")
             row["statement"] = family.statement
@@ -79,7 +80,7 @@ def claim_rows(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
 
 
 def _families(claims: Sequence[ClaimView]) -> list[list[ClaimView]]:
-    """Claims of one family and backend together, at the place of the first of them."""
+    """Group claims of one family and backend, at the place of the first of them."""
     groups: dict[tuple[str, str], list[ClaimView]] = {}
     for one in claims:
         name = ("claim", one.id) if one.family is None else ("family", one.family.name)
@@ -94,10 +95,10 @@ def _label(claim: ClaimView) -> str:
 def shown_and_folded(
     claims: Sequence[ClaimView],
 ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Rows to read first, and those that were reproduced, which a page folds.
+    """Return rows shown at first, and the reproduced rows, which a page folds.
 
-    A family stands with the first where any of its members was not reproduced. A study's page
-    folds all of them, and names what was not reproduced above (`against_views`).
+    A whole family is shown if any of its members was not reproduced. A study's page folds all rows,
+    and lists what was not reproduced above them (`against_views`).
     """
     rows = claim_rows(claims)
     folded = [row for row in rows if _is_reproduced(row)]
@@ -110,7 +111,7 @@ def _is_reproduced(row: Mapping[str, Any]) -> bool:
 
 
 def uncounted_views(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
-    """Previews, calibrations and checks, each under a heading of their own."""
+    """Return previews, calibrations and checks, each group under its heading."""
     groups = []
     for verdicts, title, hint in _UNCOUNTED:
         own = [one for one in claims if not one.counts and one.verdict in verdicts]
@@ -150,7 +151,7 @@ def claim_view(claim: ClaimView) -> dict[str, Any]:
 
 
 def interval_words(claim: ClaimView) -> str:
-    """What the interval of a claim is, such as ``95 % prediction``."""
+    """Return the kind of a claim's interval, such as ``95 % prediction``."""
     if claim.interval_kind is IntervalKind.EXTREMES:
         return "smallest to largest"
     if claim.interval_kind is None or claim.level is None:
@@ -159,11 +160,11 @@ def interval_words(claim: ClaimView) -> str:
 
 
 def score_views(claims: Sequence[ClaimView], said: str = "") -> list[dict[str, Any]]:
-    """Facts counted, what the source says first, with the misses that chance would give.
+    """Count facts, those of the source first, with the misses expected by chance.
 
     Args:
-        claims: All of a page.
-        said: Heading of what the source says, where that is no publication.
+        claims: All claims of a page.
+        said: Heading of the source's claims, if the source is not a publication.
     """
     titles = {**SCORES, CountedAs.SOURCE: said} if said else SCORES
     return [
@@ -178,7 +179,7 @@ def score_views(claims: Sequence[ClaimView], said: str = "") -> list[dict[str, A
 
 
 def against_views(claims: Sequence[ClaimView]) -> list[dict[str, Any]]:
-    """The facts that did not come out, which stand in sight while the claims are folded."""
+    """Return the facts that were not reproduced, which stay visible while the claims are folded."""
     against = []
     for fact in facts_of(claims):
         if fact.verdict not in (Verdict.NOT_REPRODUCED, Verdict.NOT_EXPLAINED):

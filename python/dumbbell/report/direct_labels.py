@@ -1,7 +1,7 @@
-"""Labels beside what they name, in place of a legend somewhere else.
+"""Labels placed beside their curves, instead of a legend.
 
-Where a label goes is decided in pixels of the figure as it is exported; the same place is a good
-one on a phone, where only the width is another.
+Label positions are computed in pixels of the exported figure. The same positions also fit on a
+phone, where only the width differs.
 """
 
 from __future__ import annotations
@@ -21,25 +21,25 @@ from dumbbell.printable import printable
 from dumbbell.report import theme
 
 MOST = 8
-"""Labels that find room beside the lines of a figure; of more there is a legend."""
+"""Maximum number of labels beside the lines of a figure; with more, a legend is drawn."""
 LINE_LENGTH = 18
-"""Characters after which a label goes on in a second line: a phone has no room for more."""
+"""Characters after which a label is broken into a second line: a phone is too narrow for more."""
 _FONT_PX, _LINE_PX, _CHARACTER_PX = 12, 14, 6.7
 _GAP_PX = 6
 _HALO_PX = 4
 _BUNDLE_PX = 6
-"""Curves that are no farther apart look like one."""
+"""Curves closer than this look like one."""
 _STEEP_PX = 14
-"""How far a curve may run sideways over the height of a label beside it."""
+"""Maximum horizontal extent of a curve over the height of a label beside it."""
 _LEVELS = np.linspace(0.12, 0.92, 33)
-"""Of a distribution: where a label may stand."""
+"""Levels of a distribution at which a label may be placed."""
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True)
 class LineEnd:
-    """A line that is to have its name at the right end.
+    """A line to be labelled at its right end.
 
     Attributes:
         label: Its name.
@@ -53,12 +53,12 @@ class LineEnd:
 
     @property
     def lines(self) -> list[str]:
-        """The label in lines that fit beside a plot."""
+        """Return the label in lines that fit beside a plot."""
         return textwrap.wrap(printable(self.label), LINE_LENGTH) or [""]
 
     @property
     def height_px(self) -> float:
-        """Of its lines together."""
+        """Return the height of all its lines."""
         return _LINE_PX * len(self.lines) + 2
 
 
@@ -69,8 +69,8 @@ class AxisScale:
     Attributes:
         low: Value at one end.
         high: Value at the other.
-        length_px: Between the ends.
-        padding_px: Room beyond either end, inside the plot.
+        length_px: Length between the ends.
+        padding_px: Padding beyond either end, inside the plot.
         log: Whether it is logarithmic.
     """
 
@@ -81,7 +81,7 @@ class AxisScale:
     log: bool = False
 
     def px(self, values: Floats) -> Floats:
-        """Distance from the lower end."""
+        """Return the distance from the lower end."""
         low, high, at = self.low, self.high, np.asarray(values, float)
         if self.log:
             with np.errstate(divide="ignore", invalid="ignore"):
@@ -91,7 +91,7 @@ class AxisScale:
 
 
 def at_line_ends(ends: Sequence[LineEnd], height_px: float) -> list[alt.Chart]:
-    """Layers with the labels in the right margin, each near its line and none over another."""
+    """Return layers with the labels in the right margin, each near its line, without overlap."""
     ordered = sorted(ends, key=lambda end: end.y_px)
     middles = _apart([end.y_px for end in ordered], [end.height_px for end in ordered], height_px)
     return [
@@ -116,7 +116,7 @@ def at_line_ends(ends: Sequence[LineEnd], height_px: float) -> list[alt.Chart]:
 
 
 def _apart(wanted: Sequence[float], heights: Sequence[float], length_px: float) -> list[float]:
-    """Middles near those wanted, in their order, that do not overlap."""
+    """Return centres near the wanted ones, in the same order, that do not overlap."""
     middles = [min(max(y, h / 2), length_px - h / 2) for y, h in zip(wanted, heights, strict=True)]
     for place, (above, below) in enumerate(pairwise(heights)):
         middles[place + 1] = max(middles[place + 1], middles[place] + (above + below) / 2)
@@ -129,10 +129,10 @@ def _apart(wanted: Sequence[float], heights: Sequence[float], length_px: float) 
 
 @dataclass(frozen=True, slots=True)
 class Distribution:
-    """A distribution function that is to have its name beside it.
+    """A distribution function to be labelled beside its curve.
 
     Attributes:
-        label: Its name; an empty one is only an obstacle for the others.
+        label: Its name; a curve with an empty label is only an obstacle for other labels.
         ink: Colour of the text.
         x: Values, ascending, shape (k,).
         share: F(x), shape (k,).
@@ -144,22 +144,22 @@ class Distribution:
     share: Floats
 
     def at(self, level: float) -> float:
-        """The value at which the function reaches a level."""
+        """Return the value at which the function reaches a level."""
         place = min(int(np.searchsorted(self.share, level)), self.x.size - 1)
         return float(self.x[place])
 
 
 @dataclass(frozen=True, slots=True)
 class LabelPlace:
-    """Where a label of a distribution stands.
+    """Position of a label of a distribution.
 
     Attributes:
         label: The label.
         ink: Its colour.
-        free_px: Room up to the next curve, at most a little more than the label takes.
+        free_px: Space up to the next curve, capped slightly above the label's width.
         x: Value of the curve there.
         level: F(x).
-        is_right: Whether it stands on the right of its curve.
+        is_right: Whether it is to the right of its curve.
     """
 
     label: str
@@ -176,13 +176,13 @@ def places_beside(
     height_px: float,
     taken: Sequence[float] = (),
 ) -> list[LabelPlace] | None:
-    """Where each label stands, to the left or right of its curve; None where one has no room.
+    """Return each label's position, left or right of its curve; None where there is no room.
 
     Args:
-        curves: Those with a label, and those that are only in the way.
-        x_scale: As it is drawn.
-        height_px: Of the plot.
-        taken: Levels at which other words stand.
+        curves: Curves with a label, and curves that are only obstacles.
+        x_scale: The x axis as drawn.
+        height_px: Height of the plot.
+        taken: Levels occupied by other text.
     """
     places: list[LabelPlace] = []
     for curve in curves:
@@ -199,7 +199,7 @@ def places_beside(
 def beside_distributions(
     places: Sequence[LabelPlace], x_channel: alt.X, y_channel: alt.Y
 ) -> list[alt.Chart]:
-    """Layers with the labels, each with a halo that keeps it apart from what it crosses."""
+    """Return layers with the labels, each with a halo that separates it from curves it crosses."""
     layers: list[alt.Chart] = []
     for place in places:
         words = printable(place.label)
@@ -233,7 +233,7 @@ def _roomiest(
     taken: Sequence[float],
     height_px: float,
 ) -> LabelPlace:
-    """Where the label is farthest from other curves, and not beside another label."""
+    """Return the position farthest from other curves and not beside another label."""
     half_line = 0.5 * _LINE_PX / height_px
     wanted = _width_px(curve.label)
     best = None
@@ -247,12 +247,12 @@ def _roomiest(
         )
         if not 0 <= own[1] <= x_scale.length_px or np.ptp(own) > _STEEP_PX:
             continue
-        # A curve of the same bundle is named beside all of it.
+        # A label of one curve of a bundle is placed beside the whole bundle.
         others = others[(others < own.min() - _BUNDLE_PX) | (others > own.max() + _BUNDLE_PX)]
         right = np.min(others[others > own.min()], initial=x_scale.length_px) - own.max()
         left = own.min() - np.max(others[others < own.max()], initial=0.0)
         for free, is_right in ((right, True), (left, False)):
-            # More room than the label takes is no better.
+            # Space beyond the label's width is no advantage.
             room = min(float(free), 1.3 * wanted)
             place = LabelPlace(
                 curve.label, curve.ink, room, curve.at(level), float(level), is_right

@@ -35,7 +35,7 @@ from dumbbell.report.sampling import ecdf_points
 
 _HOVER_LEVELS = np.linspace(0.0, 1.0, 41)[1:-1]
 _BELOW_POINT = 0.04
-"""Of the axis of shares: where the word stands that names a published point."""
+"""Offset, as a share of the y axis, of the label that names a published point."""
 
 
 def ecdf_chart(
@@ -52,7 +52,7 @@ def ecdf_chart(
 ) -> Plot:
     """Empirical distribution functions: colour = type, line style = sender, theory thin black.
 
-    Each type has its name beside its curve, where there are few; else there is a legend.
+    Types are labelled beside their curves if there are few; otherwise there is a legend.
 
     Args:
         samples: In legend order.
@@ -61,11 +61,11 @@ def ecdf_chart(
         colour_title: Heading of the colour legend.
         dash_title: Heading of the line style legend, shown when there are several senders.
         theory: F(x) curves; those of one label share a legend entry.
-        published: Points (x, F) that somebody published, as diamonds: of a type that is drawn in
-            its colour, else black.
-        x_max: Right end of the axis at first sight; None for everything.
-        widths: Of the lines by type, in CSS pixels, where print without colour must tell them
-            apart too; all alike when empty.
+        published: Published points (x, F), drawn as diamonds: in the colour of their type if it is
+            drawn, else black.
+        x_max: Initial right end of the axis; None for all data.
+        widths: Line widths by type, in CSS pixels, to distinguish lines in black-and-white print;
+            all equal when empty.
 
     Raises:
         ValueError: No samples, or one of them is empty.
@@ -77,7 +77,7 @@ def ecdf_chart(
         x, share = ecdf_points(sample.values, sample.weights)
         # A first point at 0 draws the vertical rise of the first step.
         lines.append(_ecdf_frame(sample, np.r_[x[0], x], np.r_[0.0, share]))
-        # Hovering answers at round percentiles, read off the curve as drawn.
+        # Tooltips show round percentiles, read off the curve as drawn.
         at = np.minimum(np.searchsorted(share, _HOVER_LEVELS), x.size - 1)
         hovers.append(_ecdf_frame(sample, x[at], _HOVER_LEVELS))
     measured, hover = pl.concat(lines), pl.concat(hovers)
@@ -147,7 +147,7 @@ def _published_points(published: Sequence[Curve]) -> pl.DataFrame:
 def _published_layers(
     points: pl.DataFrame, types: Sequence[str], x_channel: alt.X, y_channel: alt.Y
 ) -> list[alt.Chart]:
-    """Diamonds in the colour of what they are about, with a dark edge; the highest is named."""
+    """Return diamonds in the colour of their type, with a dark edge; label the highest one."""
     inks = {name: theme.SERIES[place % len(theme.SERIES)] for place, name in enumerate(types)}
     highest = points.sort("share").tail(1).with_columns(pl.lit(PUBLISHED).alias("said"))
     layers = [
@@ -174,7 +174,7 @@ def _published_layers(
 
 
 def _distributions(samples: Sequence[Sample], theory: Sequence[Curve]) -> list[Distribution]:
-    """What is named beside its curve; another curve of a name is only in the way."""
+    """Return curves to label; a further curve of the same name is only an obstacle."""
     named: list[Distribution] = []
     types = list(dict.fromkeys(sample.type for sample in samples))
     inks = {name: theme.WRITTEN[place % len(theme.WRITTEN)] for place, name in enumerate(types)}

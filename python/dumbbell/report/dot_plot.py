@@ -1,4 +1,4 @@
-"""Measured values on their intervals, beside what was published and what theory says."""
+"""Measured values with their intervals, beside published values and theory."""
 
 from __future__ import annotations
 
@@ -35,15 +35,15 @@ def points_with_interval(
     Args:
         rows: From top to bottom.
         x_title: With its unit.
-        interval_title: What the bar is; stands in the legend.
-        measured_title: What the dot is; followed by the style where there are several.
-        theory_title: What the tick is.
-        published_title: What the diamond is.
+        interval_title: Name of the bar in the legend.
+        measured_title: Name of the dot; followed by the style where there are several.
+        theory_title: Name of the tick.
+        published_title: Name of the diamond.
         log_x: Logarithmic axis, for rows of different magnitude.
-        coloured: Whether styles differ in colour as well, as where the same things have colours
-            in the figures beside.
-        break_labels_at: What ends a line of a label, such as ``: ``; long labels are cut on a
-            phone.
+        coloured: Whether styles also differ in colour, for example to match the colours of
+            neighbouring figures.
+        break_labels_at: String after which a label is broken into lines, such as ``: ``; long
+            labels are truncated on a phone.
 
     Raises:
         ValueError: No rows.
@@ -97,7 +97,7 @@ def points_with_interval(
         "what:N", title=None, sort=None,
         scale=alt.Scale(domain=used, range=[shapes[name] for name in used]),
     )  # fmt: skip
-    # Styles of one label stand a little above and below one another.
+    # Styles of one label are offset a little vertically.
     offset: Any = alt.Undefined
     if len(styles) > 1:
         offset = alt.YOffset("style:N", sort=styles, scale=alt.Scale(domain=styles))

@@ -1,4 +1,4 @@
-"""The topology as inline SVG, once for reading width and once for a phone."""
+"""The topology as inline SVG, in a full-width version and a version for phones."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Style:
         box_width: Least width of a host's box.
         row_height: Height of one row of links.
         least_gap: Least distance between columns.
-        font_size: Of every text.
+        font_size: Font size of all text.
         full_text: Whether the qdisc is printed on the links, or the rate only.
     """
 
@@ -32,14 +32,14 @@ WIDE = Style(box_width=92, row_height=92, least_gap=120, font_size=12.5, full_te
 NARROW = Style(box_width=62, row_height=64, least_gap=58, font_size=11.5, full_text=False)
 
 _LEAST_SCALE = 0.9
-"""A drawing that is wider than its page is shrunk to so much, then it scrolls: it can be read."""
+"""A drawing wider than its page is shrunk by at most this factor; beyond that it scrolls."""
 _EDGE_OF_BOX = 6.0
 _MARGIN = 8.0
 _CHARACTER_WIDTH = 0.6
-"""Mean width of a character of a sans-serif face, in font sizes; generous on purpose."""
+"""Mean width of a character of a sans-serif face, in font sizes; overestimated on purpose."""
 _QUEUE_ROOM = 28.0
 _LONGEST_QDISC = 60
-"""Beside a link's text, for the bars that mark a queue."""
+"""Characters beside a link's text; leaves room for the bars that mark a queue."""
 
 
 def topology_svg(topology: Topology, style: Style = WIDE) -> str:
@@ -61,7 +61,7 @@ def topology_svg(topology: Topology, style: Style = WIDE) -> str:
 
 
 class _Drawing:
-    """Pixel coordinates for a layout, and the SVG elements."""
+    """Pixel coordinates of a layout, and the SVG elements."""
 
     def __init__(self, layout: Layout, style: Style) -> None:
         self.layout, self.style = layout, style
@@ -127,7 +127,7 @@ class _Drawing:
 
     def _box(self, node: Node) -> str:
         x, width = self.lefts[node.column], self.widths[node.column]
-        # End hosts stay small however tall their row is; routers reach over all their links.
+        # End hosts stay small whatever the height of their row; routers span all their links.
         height = max(28.0, node.rows * self.style.row_height - 34)
         middle = self._y(node.top + node.rows / 2)
         text = f'<text x="{x + width / 2:.1f}" y="{middle:.1f}" dy=".35em">' + escape(
@@ -186,7 +186,7 @@ class _Drawing:
         )
 
     def _arc(self, left: Node, right: Node, number: int) -> str:
-        """A link inside a column or over several: a curve; its text is in the table below."""
+        """Draw a link within a column or across several as a curve; the table has its text."""
         x1 = self.lefts[left.column] + self.widths[left.column] / 2
         x2 = self.lefts[right.column] + self.widths[right.column] / 2
         y1, y2 = (self._y(node.top + node.rows / 2) for node in (left, right))
@@ -204,7 +204,7 @@ class _Drawing:
 
 
 def _shortened(qdisc: str) -> str:
-    """So much that a drawing of several hops can still be read; all of it is in the table below."""
+    """Shorten so that a drawing of several hops stays legible; the table has the full text."""
     return qdisc if len(qdisc) <= _LONGEST_QDISC else f"{qdisc[: _LONGEST_QDISC - 1]}…"
 
 
@@ -213,7 +213,7 @@ def _with_arrow(line: str, *, upward: bool) -> str:
 
 
 def _queue_glyph(x: float, y: float, *, upward: bool) -> str:
-    """Four bars: packets waiting at the egress."""
+    """Draw four bars: packets waiting at the egress."""
     top = y - 11 if upward else y
     return "".join(
         f'<rect class="queue" x="{x + 4 * bar:.1f}" y="{top:.1f}" width="2.6" height="11"/>'

@@ -1,8 +1,8 @@
-"""The program that draws: started by :mod:`dumbbell.report.figure_process`, and never by hand.
+"""The drawing process, started by :mod:`dumbbell.report.figure_process` only.
 
-vl-convert runs a JavaScript engine and Rust code that abort their process when they fail. This
-process has nothing to lose but the figure it is drawing. It reads requests from a socket and
-answers each with its parts as they are made.
+vl-convert runs a JavaScript engine and Rust code that abort their process on failure. An abort of
+this process loses only the figure being drawn. The process reads requests from a socket and sends
+each part of the answer as soon as it is made.
 """
 
 from __future__ import annotations
@@ -37,13 +37,14 @@ from dumbbell.report.figure_frames import (
 PNG_SCALE = 2.0
 """Pixels per CSS pixel of a PNG: sharp on a projector and in a paper's two columns."""
 LARGEST_PX = 16_000
-"""Of width and height, in CSS pixels. A PNG takes 16 bytes of memory for each."""
+"""Maximum width and height, in CSS pixels. A PNG takes 16 bytes of memory per CSS pixel."""
 _SIZE = re.compile(r'<svg [^>]*?width="([0-9.e+]+|Infinity)" height="([0-9.e+]+|Infinity)"')
 _NOT_XML = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
-"""All but ``Char`` of XML 1.0, section 2.2. Of a title's text ``\\x1b`` Vega makes a control."""
+"""All characters but ``Char`` of XML 1.0, section 2.2. Vega turns ``\\x1b`` in a title's text into
+a control character."""
 _PR_SET_PDEATHSIG = 1
 _MOST_KILLABLE = "1000"
-"""For the kernel's choice of whom to end when memory is out: this process before its parent."""
+"""Out-of-memory score: the kernel ends this process before its parent."""
 _LONGEST_REASON = 300
 _CHUNK_BYTES = 1 << 20
 _SMALLEST_CHART: dict[str, Any] = {
@@ -54,20 +55,20 @@ _SMALLEST_CHART: dict[str, Any] = {
 
 
 def main(parent: int, handle: int) -> None:
-    """Answer requests until the other end is closed.
+    """Answer requests until the peer closes the socket.
 
     Args:
-        parent: Process that this one must not outlive.
-        handle: Of the socket.
+        parent: Parent process; this process ends with it.
+        handle: Handle of the socket.
     """
     if sys.platform != "win32":
         import resource
 
         _die_with(parent)
-        # A core dump of a JavaScript engine has gigabytes.
+        # A core dump of a JavaScript engine takes gigabytes.
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with socket.socket(fileno=handle) as there:
-        # What the first chart has to load is loaded before anyone waits for it.
+        # Load the modules of the first chart before the first request arrives.
         vl_convert.vegalite_to_svg(_SMALLEST_CHART, allowed_base_urls=[])
         there.sendall(frame(Part(part=READY)))
         for request in _requests(there):
@@ -77,18 +78,18 @@ def main(parent: int, handle: int) -> None:
                     there.sendall(frame(Part(part=part), make()))
                 except (ValueError, RuntimeError) as error:
                     there.sendall(frame(Part(part=part, error=_first_lines(error))))
-                    break  # whatever is left is made of the same drawing
+                    break  # the other formats are made from the same drawing
             there.sendall(frame(Part(part=END)))
 
 
 def _die_with(parent: int) -> None:
-    """Have the kernel end this process with its parent, even while it draws (Linux)."""
+    """Have the kernel end this process with its parent, even while drawing (Linux)."""
     if sys.platform != "linux":
         return
     prctl = ctypes.CDLL(None).prctl
     prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        sys.exit(1)  # it had gone before
+        sys.exit(1)  # the parent has already exited
     Path("/proc/self/oom_score_adj").write_text(_MOST_KILLABLE, encoding="ascii")
 
 
@@ -105,10 +106,10 @@ def _parts(request: Request) -> Iterator[tuple[str, Callable[[], bytes]]]:
         yield SCRIPT, lambda: _script(version)
         return
 
-    @cache  # once for all formats: working out the chart is most of the time
+    @cache  # once for all formats: compiling the chart takes most of the time
     def drawn() -> str:
         refuse_addresses(request["spec"])
-        # allowed_base_urls: as above, of addresses that are built while drawing.
+        # allowed_base_urls: as above, for addresses that are constructed while drawing.
         svg = vl_convert.vegalite_to_svg(
             dict(request["spec"]), vl_version=version, allowed_base_urls=[]
         )
@@ -151,10 +152,10 @@ def vega_lite_version(wanted: str) -> str:
 
 
 def refuse_addresses(spec: Any) -> None:
-    """Refuse a chart that names data or pictures elsewhere: a file's would be read.
+    """Refuse a chart that refers to external data or images: local files would be read.
 
     Raises:
-        ValueError: It does.
+        ValueError: The chart refers to an address.
     """
     if isinstance(spec, list):
         for each in spec:
@@ -163,12 +164,12 @@ def refuse_addresses(spec: Any) -> None:
         if "url" in spec:
             raise ValueError("it names data elsewhere, which is never fetched")
         for key, each in spec.items():
-            if key not in ("datasets", "values"):  # rows, of which a column may have any name
+            if key not in ("datasets", "values"):  # rows; their columns may have any name
                 refuse_addresses(each)
 
 
 def _check_size(svg: str) -> None:
-    """Refuse what no picture can be made of: a legend without entries makes a figure endless.
+    """Refuse a size that cannot be rasterized: a legend without entries gives an infinite size.
 
     Raises:
         ValueError: It is too large.
@@ -183,8 +184,8 @@ def _check_size(svg: str) -> None:
 def renumbered(svg: str) -> str:
     """The same SVG with its clip paths and gradients numbered from 1.
 
-    Vega counts them over the life of the process: without this a figure's bytes would depend on
-    how many were drawn before it.
+    Vega numbers them over the life of the process: without renumbering, a figure's bytes would
+    depend on the number of figures drawn before it.
     """
     numbers: dict[str, int] = {}
 
@@ -196,7 +197,7 @@ def renumbered(svg: str) -> str:
 
 
 def _first_lines(error: Exception) -> str:
-    """The message without the places in minified scripts that vl-convert puts below it."""
+    """Return the message without the locations in minified scripts that vl-convert appends."""
     lines = str(error).partition("\n\n")[0].splitlines()
     said = (line.strip() for line in lines if not line.startswith("    at "))
     return " ".join(said)[:_LONGEST_REASON]

@@ -1,4 +1,4 @@
-"""What goes over the socket between a report and the process that draws its figures."""
+"""Messages on the socket between a report and the process that draws its figures."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from collections.abc import Iterator, Mapping
 from typing import Any, TypedDict
 
 READY, BEGUN, END, SCRIPT = "ready", "begun", "end", "script"
-"""Parts that are no picture: the child can draw, it has read a request, it is done with it; and
-Vega's JavaScript for the page."""
+"""Parts that are not pictures: the child is ready, has read a request, has finished it; and Vega's
+JavaScript for the page."""
 SVG, PNG, PDF = ".svg", ".png", ".pdf"
 _LENGTHS = struct.Struct(">IQ")
-"""Bytes of a frame's head, which is JSON, and of its content."""
+"""Lengths in bytes of a frame's head, which is JSON, and of its content."""
 
 
 class Request(TypedDict, total=False):
-    """What to make; the head of a frame that goes to the child.
+    """A request; the head of a frame sent to the child.
 
     Attributes:
-        spec: A Vega-Lite specification to draw; without one the script is made.
-        suffixes: Of the files wanted: `SVG`, `PNG`, `PDF`.
-        vega_lite: Version that the specification is written for, as ``6.1``.
+        spec: A Vega-Lite specification to draw; without one, the script is returned.
+        suffixes: Suffixes of the requested files: `SVG`, `PNG`, `PDF`.
+        vega_lite: Vega-Lite version of the specification, as ``6.1``.
     """
 
     spec: Mapping[str, Any]
@@ -30,11 +30,11 @@ class Request(TypedDict, total=False):
 
 
 class Part(TypedDict, total=False):
-    """What a frame of an answer has for content.
+    """Describes the content of an answer's frame.
 
     Attributes:
         part: A suffix, or `READY`, `BEGUN`, `END` or `SCRIPT`.
-        error: Why it could not be made, in which case there is no content.
+        error: Reason for a failure; the frame then has no content.
     """
 
     part: str
@@ -42,24 +42,24 @@ class Part(TypedDict, total=False):
 
 
 def frame(head: Request | Part, content: bytes = b"") -> bytes:
-    """A message as it is sent.
+    """Return a message as it is sent.
 
     Raises:
-        TypeError: The head is no JSON.
+        TypeError: The head cannot be encoded as JSON.
     """
     text = json.dumps(head).encode("ascii")
     return _LENGTHS.pack(len(text), len(content)) + text + content
 
 
 class Frames:
-    """Puts messages together from what comes over a socket piece by piece."""
+    """Reassembles messages from the bytes received on a socket."""
 
     def __init__(self) -> None:
-        """Nothing has come yet."""
+        """Start with an empty buffer."""
         self._pending = bytearray()
 
     def fed(self, data: bytes) -> Iterator[tuple[dict[str, Any], bytes]]:
-        """Heads and contents of the messages that are whole with this piece."""
+        """Return heads and contents of the messages completed by these bytes."""
         self._pending += data
         while len(self._pending) >= _LENGTHS.size:
             head, content = _LENGTHS.unpack_from(self._pending)

@@ -1,9 +1,8 @@
-"""Child processes that draw figures: what a drawing does to its process costs that figure.
+"""Child processes that draw figures, so that a failed drawing loses only its figure.
 
-A chart can abort the process that draws it (text that is no XML, a limited address space), never
-come to an end, or take all the memory there is. Here that is a `Drawing` with a reason in place of
-pictures. Children are new processes, never forks of this one; they die with it, even when it is
-killed.
+A chart can abort the process that draws it (text that is not XML, a limited address space), never
+finish, or use all memory. The caller then gets a `Drawing` with a reason instead of pictures.
+Children are new processes, not forks; they exit with this process, even if it is killed.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from dumbbell.report.figure_frames import BEGUN, END, READY, Frames, Request, fr
 PATIENCE_S = 60.0
 """Longest wait for the next part of a figure; most take a tenth of a second."""
 MOST_PROCESSES = 2
-"""A child takes some 300 MB, and a report has a dozen figures."""
+"""A child uses about 300 MB, and a report has about a dozen figures."""
 WORTH_A_PROCESS = 8
 """Number of figures drawn in the time that one more child takes to start."""
 _CHUNK_BYTES = 1 << 20
@@ -42,13 +41,13 @@ _CODE = (
 
 @dataclass(slots=True)
 class Drawing:
-    """What was asked of a child and what became of it.
+    """A request to a child and its result.
 
     Attributes:
-        request: What to make.
-        parts: What was made: contents by suffix, or under `SCRIPT`.
-        lost: Why the rest was not, as part of a sentence; empty when nothing is missing.
-        is_done: Whether no more will come.
+        request: The request.
+        parts: Results: contents by suffix, or under `SCRIPT`.
+        lost: Why parts are missing, as part of a sentence; empty when nothing is missing.
+        is_done: Whether the request is complete.
     """
 
     request: Request
@@ -56,20 +55,21 @@ class Drawing:
     lost: str = ""
     is_done: bool = False
     attempts: int = 0
-    """How many children were asked for it; one that dies before it has begun is not to blame."""
+    """Number of children it was sent to. A child that dies before it begins does not count as a
+    failure of the figure."""
 
 
 class FigureProcesses:
-    """Children that draw until the context is left: one, and more when many figures wait.
+    """Child processes that live until the context exits: one, and more if many figures wait.
 
-    To be used by one thread. Whatever interrupts `wait` (Ctrl-C) ends the children.
+    Not thread-safe. Any exception in `wait` (such as Ctrl-C) ends the children.
     """
 
     def __init__(self, most: int = MOST_PROCESSES, patience_s: float = PATIENCE_S) -> None:
-        """Start nothing yet.
+        """Start no child yet.
 
         Args:
-            most: Children at a time, at least 1; no more than there are processors.
+            most: Concurrent children, at least 1; limited to the number of processors.
             patience_s: Longest wait for the next part of a figure.
         """
         self._most = min(most, os.cpu_count() or 1)
@@ -79,7 +79,7 @@ class FigureProcesses:
         self._selector = selectors.DefaultSelector()
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Return self."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -87,7 +87,7 @@ class FigureProcesses:
         self.close()
 
     def close(self) -> None:
-        """End the children at once; what they draw is lost."""
+        """Kill the children; figures in progress are lost."""
         self._give_up(_STOPPED)
         while self._children:
             child = self._children[-1]
@@ -96,19 +96,19 @@ class FigureProcesses:
             self._end(child)
 
     def start(self) -> None:
-        """Start a child that gets ready beside whatever the caller does before it submits."""
+        """Start a child in the background, so that it is ready at the first `submit`."""
         if not self._children:
             self._started()
 
     def submit(self, request: Request) -> Drawing:
-        """Have something made, beside whatever the caller does until it calls `wait`."""
+        """Queue a request; it is drawn in the background until the caller calls `wait`."""
         drawing = Drawing(request)
         self._queued.append(drawing)
         self._give_work()
         return drawing
 
     def wait(self, drawings: Sequence[Drawing]) -> None:
-        """Return when all of these are done, or lost. Nothing is raised for one that is lost."""
+        """Return when all of these are done or lost. A lost drawing raises no exception."""
         try:
             for child in self._children:
                 child.waited_since = time.monotonic()
@@ -134,9 +134,9 @@ class FigureProcesses:
         return started < self._most and len(self._queued) > WORTH_A_PROCESS * started
 
     def _started(self) -> _Child | None:
-        """A new child; without hope of one, all that is queued is lost."""
+        """Start a child; if none can be started, all queued requests are lost."""
         if sys.platform == "win32":
-            # It is handed a socket, and its log is waited for, as Windows does neither.
+            # A child inherits a socket, and select is used on its log; Windows supports neither.
             self._give_up("no process to draw in can be started on Windows")
             return None
         try:
@@ -154,13 +154,13 @@ class FigureProcesses:
             _lose(self._queued.popleft(), reason)
 
     def _look(self) -> None:
-        """Wait for news of any child, at most until the patience with one of them ends."""
+        """Wait for output of any child, at most until the first deadline."""
         busy = [child for child in self._children if child.drawing is not None]
         left_s = min(map(self._left_s, busy), default=0.0)
         for key, _ in self._selector.select(max(0.0, left_s)):
             child: _Child = key.data
             if child not in self._children:
-                continue  # the other of its two sources came first
+                continue  # already handled through its other file descriptor
             if key.fileobj is child.log_source:
                 child.read_log()
             elif not child.read():
@@ -171,22 +171,22 @@ class FigureProcesses:
                 self._bury(child, f"it was not drawn within {self._patience_s:g} s")
 
     def _left_s(self, child: _Child) -> float:
-        """How long a child may take still for its next part, or for its start."""
+        """Return the time left for the child's next part, or for its start."""
         patience_s = self._patience_s if child.is_ready else max(self._patience_s, PATIENCE_S)
         return child.waited_since + patience_s - time.monotonic()
 
     def _mourn(self, child: _Child) -> None:
-        """A child has gone by itself."""
+        """Handle a child that exited by itself."""
         drawing = child.drawing
         if drawing is not None and not child.has_begun and drawing.attempts < _MOST_ATTEMPTS:
-            # It died of something else than this figure, perhaps while it had nothing to do.
+            # The figure is not the cause of the exit; the child may have been idle.
             self._queued.appendleft(drawing)
             self._end(child)
         else:
             self._bury(child, child.last_words())
 
     def _bury(self, child: _Child, reason: str) -> None:
-        """End a child; what it was drawing is lost, and all else where none can draw anything."""
+        """Kill a child. Its figure is lost; if no child can start, all queued figures are lost."""
         if child.drawing is not None:
             _lose(child.drawing, reason)
         if not child.is_ready:
@@ -201,13 +201,13 @@ class FigureProcesses:
 
 
 class _Child:
-    """A process that draws, and what it is drawing."""
+    """A child process and the drawing in progress."""
 
     def __init__(self) -> None:
         """Start one.
 
         Raises:
-            OSError: None can be started.
+            OSError: No process can be started.
         """
         if not sys.executable:
             raise OSError("sys.executable names no Python")
@@ -221,26 +221,26 @@ class _Child:
         with there:
             words = [sys.executable, "-P", "-c", _CODE, str(os.getpid()), str(there.fileno())]
             self._process = subprocess.Popen(
-                [*words, *sys.path],  # so that it finds what this process found
+                [*words, *sys.path],  # so that the child imports the same modules
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.PIPE,
                 pass_fds=[there.fileno()],
-                # A Ctrl-C at the terminal is for the parent, who may want to finish the page.
+                # Ctrl-C goes to the parent only, which may still finish the page.
                 start_new_session=True,
             )
         assert self._process.stderr is not None
         self.log_source: IO[bytes] = self._process.stderr
-        if sys.platform != "win32":  # where none is started
+        if sys.platform != "win32":  # not started on Windows
             os.set_blocking(self.log_source.fileno(), False)
 
     def asked(self, drawing: Drawing, patience_s: float) -> bool:
-        """Whether the child took a request; it does not when it has died."""
+        """Send a request; return whether the child accepted it (False if the child has died)."""
         self.drawing, self.has_begun = drawing, False
         drawing.attempts += 1
         self._log.clear()
         try:
-            # A child that does not read must not hold this process up.
+            # A child that does not read must not block this process.
             self.socket.settimeout(patience_s)
             self.socket.sendall(frame(drawing.request))
         except OSError:
@@ -249,7 +249,7 @@ class _Child:
         return True
 
     def read(self) -> bool:
-        """Take what it has sent; False when it has gone."""
+        """Read what it has sent; return False on end of file."""
         try:
             data = self.socket.recv(_CHUNK_BYTES)
         except OSError:
@@ -275,13 +275,13 @@ class _Child:
             self.drawing.parts[part] = content
 
     def read_log(self) -> None:
-        """Take what it has said on standard error, of which the beginning is kept."""
+        """Read its standard error, of which the beginning is kept."""
         with contextlib.suppress(BlockingIOError):
             self._log += self.log_source.read(_CHUNK_BYTES) or b""
             del self._log[_MOST_LOGGED_BYTES:]
 
     def last_words(self) -> str:
-        """Why it died, as part of a sentence."""
+        """Return why it died, as part of a sentence."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(timeout=1.0)
         self.read_log()
@@ -299,7 +299,7 @@ class _Child:
         return f"{reason}: {said}" if said else reason
 
     def end(self) -> None:
-        """Kill it, wherever it is."""
+        """Kill the child in any state."""
         self._process.kill()
         self._process.wait()
         self.socket.close()
@@ -319,7 +319,7 @@ def _lose(drawing: Drawing, reason: str) -> None:
 
 
 def _in_one_line(log: str) -> str:
-    """The beginning of what a dying program said, up to its stack."""
+    """Return the beginning of a crash message, up to the stack trace."""
     lines = (line.strip("# \t") for line in log.splitlines())
     said: list[str] = []
     for line in filter(None, lines):

@@ -1,4 +1,4 @@
-"""Figures as a page shows them: drawn already, and drawn again when pointed at."""
+"""Figures as a page shows them: pre-drawn, and redrawn interactively on hover."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from dumbbell.report.numbers import json_safe
 from dumbbell.report.palette import as_variables
 
 _DATA = ("datasets", "data")
-"""What the specifications for both widths have in common, and most of their bytes."""
+"""Keys shared by the specifications for both widths; they take most of the bytes."""
 
 
 def figure_view(files: FigureFiles, *, is_interactive: bool) -> dict[str, Any]:
-    """What the template prints of a figure.
+    """Return what the template prints for a figure.
 
     Args:
-        files: The figure and what could be drawn of it.
-        is_interactive: Whether the page has the script that draws it again.
+        files: The figure and its files.
+        is_interactive: Whether the page has the script that redraws it.
     """
     figure = files.drawn.figure
     is_picture = PNG in files.pictures and not files.narrow
@@ -46,7 +46,7 @@ def figure_view(files: FigureFiles, *, is_interactive: bool) -> dict[str, Any]:
 
 
 def in_families(figures: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Figures of one family that follow one another together; each other one alone."""
+    """Group consecutive figures of one family; other figures form groups of one."""
     groups: list[dict[str, Any]] = []
     for family, members in groupby(figures, key=lambda figure: figure["family"]):
         if family:
@@ -57,12 +57,12 @@ def in_families(figures: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
 
 
 def script_json(value: Any) -> Markup:
-    """JSON that may stand in a script element: no ``<``, ``>`` or ``&`` is left in it."""
+    """Return JSON that may stand in a script element: ``<``, ``>`` and ``&`` are escaped."""
     return _safe_in_script(_json(value))
 
 
 def _specs(spec: Mapping[str, Any]) -> Markup:
-    """For reading width, and for a phone without the data, which is the same."""
+    """Return the full-width specification, and the phone's without the data, which is shared."""
     phone = {key: each for key, each in narrow(spec).items() if key not in _DATA}
     return _safe_in_script(as_variables(_json({"wide": spec, "narrow": phone})))
 
@@ -85,7 +85,7 @@ def _description(files: FigureFiles) -> str:
 
 
 def _drawings(files: FigureFiles) -> Markup:
-    """The figure for reading width and for a phone, of which the style sheet shows one."""
+    """Return the figure for full width and for a phone; the style sheet shows one of them."""
     if SVG not in files.pictures:
         return Markup()
     of = {"wide": files.pictures[SVG], "narrow": files.narrow}
@@ -103,6 +103,6 @@ def _drawings(files: FigureFiles) -> Markup:
 
 
 def _png(files: FigureFiles) -> str:
-    """The figure as an address that holds it."""
+    """Return the figure as a data URL."""
     content = base64.b64encode(files.pictures[PNG]).decode("ascii")
     return f"data:image/png;base64,{content}"

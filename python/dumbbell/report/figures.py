@@ -1,8 +1,8 @@
-"""A figure's files: the chart as SVG at once, PNG and PDF when asked for, its data as CSV.
+"""A figure's files: the chart as SVG, PNG and PDF on request, its data as CSV.
 
-A page also has the drawing for a phone; see `dumbbell.report.narrow_charts`.
+A page also contains a drawing for phones; see `dumbbell.report.narrow_charts`.
 
-No browser is needed. ``NAME.vl.json`` is what the pictures are made from, as Vega-Lite.
+No browser is needed. ``NAME.vl.json`` is the Vega-Lite source of the pictures.
 """
 
 from __future__ import annotations
@@ -32,26 +32,27 @@ if TYPE_CHECKING:
     from dumbbell.report.model import Frame
 
 PICTURES = (SVG, PNG, PDF)
-"""What can be drawn."""
+"""Available picture formats."""
 SPEC = ".vl.json"
 """Suffix of a figure's specification."""
 MAX_SPEC_BYTES = 1_000_000
-"""A figure whose specification is larger is shown as a picture instead of interactively."""
+"""A figure with a larger specification is shown as a picture instead of interactively."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnFigure:
-    """A figure and its Vega-Lite specification with theme and data in it."""
+    """A figure and its Vega-Lite specification, with theme and data embedded."""
 
     figure: Figure
     spec: dict[str, Any]
 
 
 def draw(figure: Figure) -> DrawnFigure:
-    """Turn a figure's chart into Vega-Lite, with the theme and only text that can be shown."""
-    # Altair refuses more than 5000 rows by default; builders thin their data, and what others
-    # bring is measured on the page (see dumbbell.report.page) rather than lost after a long run.
-    # Not checked against the schema, which takes as long as drawing: the tests of the builders do.
+    """Turn a figure's chart into Vega-Lite, with the theme and only printable text."""
+    # Altair refuses more than 5000 rows by default. Our builders thin their data; the page checks
+    # the size of other charts (see dumbbell.report.page), so that no chart is lost after a long
+    # run. There is no check against the schema, which takes as long as drawing: the builders' tests
+    # do that.
     with themed(), alt.data_transformers.enable("default", max_rows=None):
         spec: dict[str, Any] = figure.chart.to_dict(validate=False)
     spec["description"] = figure.description or figure.caption
@@ -59,10 +60,11 @@ def draw(figure: Figure) -> DrawnFigure:
 
 
 def _shown(value: Any) -> Any:
-    """The same with every text printable: names of a stranger's file reach titles and data.
+    """Return the value with all text made printable: names of a foreign file appear in titles and
+    data.
 
-    Characters that XML has not (most controls, halves of surrogate pairs) end the process that
-    draws, and those that change the direction of writing let a label lie.
+    Characters that XML excludes (most controls, unpaired surrogates) crash the drawing process, and
+    bidirectional controls can falsify a label.
     """
     if isinstance(value, str):
         return printable(value, lines=True)
@@ -73,14 +75,14 @@ def _shown(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class FigureFiles:
-    """What became of a figure.
+    """Result of drawing a figure.
 
     Attributes:
         drawn: The figure and its specification.
-        pictures: Contents of the files that could be made, by suffix.
-        lost: Why the others could not, as part of a sentence; empty when there are all.
-        asked: Suffixes of the pictures that were wanted.
-        narrow: The figure as a phone shows it, as SVG; empty where it could not be drawn.
+        pictures: Contents of the files that were made, by suffix.
+        lost: Why the others are missing, as part of a sentence; empty when none is missing.
+        asked: Suffixes of the requested pictures.
+        narrow: The version for phones, as SVG; empty where it could not be drawn.
     """
 
     drawn: DrawnFigure
@@ -91,12 +93,12 @@ class FigureFiles:
 
     @property
     def missing(self) -> list[str]:
-        """Suffixes of the pictures that could not be made."""
+        """Return suffixes of the pictures that could not be made."""
         return [suffix for suffix in self.asked if suffix not in self.pictures]
 
     @property
     def sentence(self) -> str:
-        """What is missing and why; empty when nothing is."""
+        """Return what is missing and why; empty when nothing is."""
         if not self.missing:
             return ""
         if not self.pictures:
@@ -110,35 +112,35 @@ class DrawingError(DumbbellError):
 
 
 _scripts: dict[str, str] = {}
-"""By version of Vega-Lite, once made: it takes seconds, and all pages have the same."""
+"""Cached by version of Vega-Lite: bundling takes seconds, and all pages use the same script."""
 
 
 class FigureDrawer:
-    """Draws figures in child processes; one that cannot be drawn costs itself.
+    """Draws figures in child processes; a failure loses only the figure concerned.
 
-    To be used in one thread, as a context: the children live until it is left.
+    Not thread-safe. A context manager: the children live until it exits.
     """
 
     def __init__(self, processes: FigureProcesses | None = None) -> None:
-        """Start nothing yet.
+        """Start no child yet.
 
         Args:
-            processes: The children; as many as there are by default when None.
+            processes: The child processes; the default number when None.
         """
         self._processes = processes or FigureProcesses()
         self._script: Drawing | None = None
 
     def __enter__(self) -> Self:
-        """Itself."""
+        """Return self."""
         self._processes.__enter__()
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the children, whatever they do."""
+        """End the children, even while they draw."""
         self._processes.close()
 
     def prepare(self) -> None:
-        """Have made what takes seconds and every page needs, beside the caller's own work."""
+        """Make what every page needs and takes seconds, in the background."""
         if self._script is None and _vega_lite() not in _scripts:
             if kept := kept_script(_vega_lite()):
                 _scripts[_vega_lite()] = kept
@@ -146,7 +148,7 @@ class FigureDrawer:
                 self._script = self._processes.submit({"vega_lite": _vega_lite()})
 
     def script(self) -> str:
-        """Vega, Vega-Lite and vega-embed in one JavaScript; empty where it cannot be had."""
+        """Return Vega, Vega-Lite and vega-embed as one script; empty where it is unavailable."""
         self.prepare()
         if self._script is not None:
             self._processes.wait([self._script])
@@ -163,13 +165,13 @@ class FigureDrawer:
         *,
         shared: str = "",
     ) -> list[FigureFiles]:
-        """The files of each figure, drawn side by side.
+        """Yield the files of each figure; figures are drawn in parallel.
 
         Args:
-            figures: What is drawn; each is begun before the next is asked for.
-            suffixes: Which pictures; when None those that a page needs: SVG, and PNG of what
-                is too large to be drawn by a browser; and the drawing for a phone.
-            shared: Name of the figure that is shown where somebody links to the page: PNG too.
+            figures: Figures to draw; each is started before the next is taken from the iterable.
+            suffixes: Requested pictures; when None, those that a page needs: SVG, PNG for figures
+                too large for a browser to draw, and the drawing for a phone.
+            shared: Name of the figure shown in link previews: it also gets a PNG.
         """
         begun = []
         for figure in figures:
@@ -183,7 +185,7 @@ class FigureDrawer:
         return made if suffixes else self._with_narrow(made)
 
     def _with_narrow(self, made: Iterable[FigureFiles]) -> list[FigureFiles]:
-        """With the drawings for a phone of those that could be drawn at all."""
+        """Add the drawings for a phone of the figures that could be drawn."""
         begun = []
         for files in made:
             phone = None
@@ -197,7 +199,7 @@ class FigureDrawer:
         ]
 
     def picture(self, drawn: DrawnFigure, suffix: str) -> bytes:
-        """A figure in the format that a file name's suffix stands for: .svg, .png or .pdf.
+        """Return a figure in the format of a file name's suffix: .svg, .png or .pdf.
 
         Raises:
             DrawingError: It could not be drawn.
@@ -207,10 +209,10 @@ class FigureDrawer:
     def pictures(
         self, name: str, spec: Mapping[str, Any], suffixes: Sequence[str]
     ) -> Mapping[str, bytes]:
-        """The pictures of a specification, by suffix.
+        """Return the pictures of a specification, by suffix.
 
         Raises:
-            DrawingError: One could not be drawn.
+            DrawingError: A picture could not be drawn.
         """
         drawing = self._processes.submit(_request(spec, suffixes))
         self._processes.wait([drawing])
@@ -221,12 +223,12 @@ class FigureDrawer:
 
 
 def at_once(drawn: DrawnFigure, *, is_shared: bool = False) -> tuple[str, ...]:
-    """Suffixes of the pictures that a page needs; few programs show an SVG in a link's preview."""
+    """Return suffixes of the pictures that a page needs; few programs preview an SVG."""
     return (SVG, PNG) if is_shared or not is_small(drawn) else (SVG,)
 
 
 def is_small(drawn: DrawnFigure) -> bool:
-    """Whether a page can hold it as a drawing, and draw it again; else it is a picture."""
+    """Whether the page can embed and redraw the figure; otherwise it is a picture."""
     return len(_spec_text(drawn)) <= MAX_SPEC_BYTES
 
 
@@ -235,10 +237,10 @@ def _spec_text(drawn: DrawnFigure) -> str:
 
 
 def write_figure(files: FigureFiles, folder: Path) -> None:
-    """Write ``NAME.csv``, ``NAME.vl.json`` and the pictures there are, such as ``NAME.svg``.
+    """Write ``NAME.csv``, ``NAME.vl.json`` and the available pictures, such as ``NAME.svg``.
 
     Args:
-        files: Of a figure.
+        files: The files.
         folder: An existing one.
     """
     figure = files.drawn.figure
@@ -246,7 +248,7 @@ def write_figure(files: FigureFiles, folder: Path) -> None:
         (folder / f"{figure.name}{suffix}").write_bytes(content)
     spec = _spec_text(files.drawn)
     (folder / f"{figure.name}{SPEC}").write_text(f"{spec}\n", encoding="utf-8")
-    # As text, since the errors of a library's own writing do not say that a disk is full.
+    # Written as text, because errors of the library's writer do not mention a full disk.
     csv = for_spreadsheets(as_polars(figure.data)).write_csv()
     (folder / f"{figure.name}.csv").write_bytes(utf8(csv))
 
@@ -256,15 +258,15 @@ def _request(spec: Mapping[str, Any], suffixes: Sequence[str]) -> Request:
 
 
 def _vega_lite() -> str:
-    """Major and minor version that Altair writes for."""
+    """Return the major and minor version of Vega-Lite that Altair writes."""
     return ".".join(alt.SCHEMA_VERSION.removeprefix("v").split(".")[:2])
 
 
 def still(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """What a picture needs of a specification: nothing that only a pointer finds or moves.
+    """Return the specification without interactive parts, for a picture.
 
-    Without zoom, layers that cannot be seen, and clipping where no axis ends before its data, all
-    of which cost time and bytes: every clipped layer up to a tenth of a second of a PNG.
+    Removes zoom, invisible layers, and clipping where no axis ends before its data. These cost time
+    and bytes: every clipped layer takes up to a tenth of a second of a PNG.
     """
     layers = spec.get("layer")
     if not layers:
@@ -272,7 +274,7 @@ def still(spec: Mapping[str, Any]) -> dict[str, Any]:
     seen = [layer for layer in layers if _mark_of(layer).get("opacity") != 0]
     if not any(_has_domain(layer, axis) for layer in seen for axis in ("x", "y")):
         seen = [_without_clip(layer) for layer in seen]
-    # Vega-Lite clips whatever can be zoomed.
+    # Vega-Lite clips all marks that can be zoomed.
     params = [each for each in spec.get("params", ()) if each.get("bind") != "scales"]
     return {**spec, "layer": seen, "params": params}
 
@@ -295,12 +297,12 @@ def _without_clip(layer: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def as_polars(frame: Frame) -> pl.DataFrame:
-    """A polars frame from polars, pandas or columns by name."""
+    """Return a polars frame of a polars or pandas frame or of columns by name."""
     import polars as pl
 
     if isinstance(frame, pl.DataFrame):
         return frame
     if isinstance(frame, Mapping):
         return pl.DataFrame(dict(frame))
-    # pandas is optional: its frame is read column by column, which needs no pyarrow.
+    # pandas is optional: its frame is read column by column, which does not require pyarrow.
     return pl.DataFrame({str(name): frame[name].to_numpy().tolist() for name in frame.columns})

@@ -1,4 +1,4 @@
-"""Where a report goes."""
+"""The output folder of a report."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ def report_folder(
     replace: bool = False,
     tell: Callable[[str], None] | None = None,
 ) -> ResultFolder:
-    """The folder of a report; call its ``check`` before hours of simulation.
+    """Return the folder of a report; call its ``check`` before a long simulation.
 
     Args:
-        folder: New, empty, or with an earlier report of the same study in it.
-        study: Identifier of what is reported on.
-        source: File that is reported on, where it is one.
-        settings: How it was made, as words, to say later what it was.
+        folder: New, empty, or holding an earlier report of the same study.
+        study: Identifier of the study.
+        source: Source file, if the report is about a file.
+        settings: Settings as text, stored to identify the report later.
         replace: Whether the report of another study may be replaced.
-        tell: Gets a sentence about whatever a person may not expect.
+        tell: Called with a sentence about anything unexpected.
     """
     subject = Subject(study, source, settings=settings or {})
     return ResultFolder(folder, REPORT, subject, replace=replace, tell=tell)

@@ -1,4 +1,4 @@
-"""Terms of the field: explained at their first use on a page, and all in docs/glossary.md."""
+"""Terms of the field: explained at first use on a page, and listed in docs/glossary.md."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from dumbbell.printable import printable
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A word and what it means.
+    """A term and its definition.
 
     Attributes:
-        word: As it stands in a text; found as a whole word, in the case it is written in here.
+        word: The term; matched as a whole word, case-sensitively.
         meaning: A sentence or two, without a full stop at the end of the last.
         forms: Other spellings that mean the same, such as a plural.
     """
@@ -27,7 +27,7 @@ class Term:
 
     @property
     def pattern(self) -> str:
-        """A regular expression that finds it."""
+        """Return a regular expression that matches it."""
         longest_first = sorted((self.word, *self.forms), key=len, reverse=True)
         return r"(?<![\w-])(?:" + "|".join(map(re.escape, longest_first)) + r")(?![\w-])"
 
@@ -89,7 +89,7 @@ TERMS: tuple[Term, ...] = (
     Term("HZ", "the frequency of the kernel's timer tick"),
 )  # fmt: skip
 
-# Words of tables, documentation and code that studies' pages do not explain.
+# Terms of tables, documentation and code that studies' pages do not explain.
 FURTHER_TERMS: tuple[Term, ...] = (
     Term("AQM", "active queue management: a discipline that drops or marks packets before its "
          "buffer is full (RFC 7567)"),
@@ -133,7 +133,7 @@ FURTHER_TERMS: tuple[Term, ...] = (
 
 
 def glossary_markdown() -> str:
-    """The page ``docs/glossary.md``: every term with its meaning, by alphabet.
+    """Return the page ``docs/glossary.md``: every term with its definition, in alphabetical order.
 
     Returns:
         Markdown, with a newline at its end.
@@ -156,13 +156,13 @@ class Explainer:
     """Marks terms where a page first uses them, in the order in which the page is written.
 
     Attributes:
-        terms: Those that have not been used yet.
+        terms: Terms not used so far.
     """
 
     terms: list[Term] = field(default_factory=lambda: list(TERMS))
 
     def marked(self, text: str) -> tuple[Markup, list[Markup]]:
-        """A text as HTML with the terms it is the first to use marked, and their notes."""
+        """Return a text as HTML, with terms used for the first time marked, and their notes."""
         shown = printable(text, lines=True)
         first = sorted(self._first_uses(shown), key=lambda use: use[0])
         made, notes, end = Markup(""), [], 0
@@ -178,7 +178,7 @@ class Explainer:
         return made + shown[end:], notes
 
     def _first_uses(self, text: str) -> Iterable[tuple[int, int, Term]]:
-        """Begin, end and term; two terms never share a character."""
+        """Return begin, end and term of each first use; matches do not overlap."""
         taken: list[tuple[int, int]] = []
         for term in list(self.terms):
             found = re.search(term.pattern, text)

@@ -15,8 +15,8 @@ def _x(glyph: Glyph, value: float) -> float:
 def glyph_svg(glyph: Glyph) -> str:
     """A small drawing: shaded margin, interval bar, measured dot, published diamond, theory tick.
 
-    What it is compared with stands in the middle of every drawing, so equal values stand at equal
-    places; what lies beyond the axis stands at its end as a chevron.
+    The reference value is at the middle of every drawing, so equal values have equal positions.
+    Values beyond the axis are drawn as a chevron at its end.
     """
     if glyph.measured is None and glyph.low is None:
         return ""

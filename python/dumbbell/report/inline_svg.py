@@ -1,4 +1,4 @@
-"""A drawn figure as part of a page: no script, the colours of the page's mode, read aloud."""
+"""A drawn figure embedded in a page: no script, theme colours, and a text for screen readers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ _HIDDEN = re.compile(r' (?:role|aria-[a-z]+)="[^"]*"')
 
 
 def inline_svg(svg: bytes, *, prefix: str, css: str, description: str) -> Markup:
-    """The element to put into a page.
+    """Return the element to embed in a page.
 
     Args:
         svg: A file as Vega draws it.
-        prefix: Put before the names of clip paths, of which a page has only one each.
-        css: Class of the element.
-        description: Read aloud in place of the picture.
+        prefix: Prefix for clip paths' ids, which must be unique in a page.
+        css: CSS class of the element.
+        description: Text for screen readers.
 
     Raises:
-        ValueError: It is no SVG with a size.
+        ValueError: The input is not an SVG with a size.
     """
     text = svg.decode("utf-8")
     root = _ROOT.search(text)
@@ -33,7 +33,7 @@ def inline_svg(svg: bytes, *, prefix: str, css: str, description: str) -> Markup
     if root is None or size is None:
         raise ValueError("an SVG without a root element that has a width and a height")
     width, height = size[1], size[2]
-    # What is inside is named by the whole; as elements of their own the marks are only noise.
+    # The description names the whole element; for screen readers the marks inside are only noise.
     inside = _HIDDEN.sub("", text[root.end() :])
     inside = _NUMBERED.sub(rf"\g<1>{prefix}-\g<2>", as_variables(inside))
     return Markup(

@@ -1,4 +1,4 @@
-"""The script of interactive pages, kept between runs: putting it together takes seconds."""
+"""Cache of the script of interactive pages: bundling it takes seconds."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 from dumbbell.folders import cache_folder, replace_file
 
 _SMALLEST_BYTES = 100_000
-"""Vega alone has more."""
+"""Smallest plausible size; Vega alone is larger."""
 
 
 def kept_script(vega_lite: str) -> str:
-    """What was kept for a version of Vega-Lite by this version of vl-convert; empty for nothing."""
+    """Return the cached script of a Vega-Lite version and this vl-convert version; else empty."""
     try:
         kept = _file(vega_lite).read_text(encoding="utf-8")
     except (OSError, ValueError):
@@ -21,7 +21,7 @@ def kept_script(vega_lite: str) -> str:
 
 
 def keep_script(vega_lite: str, script: str) -> None:
-    """Keep it where it can be: without a cache folder the next page takes seconds longer."""
+    """Store it if possible: without a cache folder the next page takes seconds longer."""
     try:
         file = _file(vega_lite)
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -31,7 +31,7 @@ def keep_script(vega_lite: str, script: str) -> None:
 
 
 def _file(vega_lite: str) -> Path:
-    """In the cache, named by what made it."""
+    """Return the cache file, named after the versions that made it."""
     try:
         converter = version("vl-convert-python")
     except PackageNotFoundError:

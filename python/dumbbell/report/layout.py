@@ -1,6 +1,6 @@
-"""Where hosts and links are drawn: columns from senders to receivers, tall routers.
+"""Placement of hosts and links in columns from senders to receivers.
 
-Routers are as tall as what hangs on them, so that every link of a tree is a straight horizontal
+A router is as tall as the rows of its links, so that every link of a tree is a straight horizontal
 line with room for the queue's text above (forward) and below (reverse).
 """
 
@@ -15,7 +15,7 @@ from itertools import pairwise
 from dumbbell.report.topology import Link, Topology
 
 _MOST_LEAVES_DRAWN = 3
-"""More identical end hosts on one router than this are drawn as one box."""
+"""If a router has more identical end hosts than this, they are drawn as one box."""
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,8 @@ class Node:
 
     Attributes:
         name: As printed in the box.
-        count: Hosts it stands for.
-        column: 0 is leftmost.
+        count: Number of hosts it represents.
+        column: Column; 0 is leftmost.
         top: First row it covers (rows may be fractional).
         rows: Rows it covers.
     """
@@ -42,7 +42,7 @@ class Edge:
     """A link between boxes: ``left_to_right`` tells which direction is drawn above.
 
     Attributes:
-        link: One of the links it stands for.
+        link: One of the links it represents.
         left: Index of the left box.
         right: Index of the right box.
         y_left: Row coordinate at the left box.
@@ -71,7 +71,7 @@ class Layout:
 
 
 def lay_out(topology: Topology) -> Layout:
-    """Place every host of a topology. Deterministic; never fails on a strange graph."""
+    """Place every host of a topology. Deterministic; accepts any graph."""
     return _Placement(topology).layout()
 
 
@@ -91,12 +91,12 @@ class _Placement:
 
     @cached_property
     def core(self) -> list[str]:
-        """Hosts with more than one neighbour; in a bare link, none."""
+        """Return hosts with more than one neighbour; none in a single link."""
         return [host for host, near in self.neighbours.items() if len(set(near)) > 1]
 
     @cached_property
     def groups(self) -> dict[str, list[str]]:
-        """Representative leaf to every leaf it stands for (itself included)."""
+        """Return every representative leaf with the leaves it represents (itself included)."""
         alike: dict[tuple[object, ...], list[str]] = {}
         for link in self.topology.links:
             for leaf, router, out, back in (
@@ -110,13 +110,15 @@ class _Placement:
 
     @cached_property
     def drawn(self) -> list[str]:
-        """Hosts that get a box."""
+        """Return hosts that get a box."""
         folded = {leaf for first, leaves in self.groups.items() for leaf in leaves if leaf != first}
         return [host for host in self.topology.hosts if host not in folded]
 
     @cached_property
     def column_of(self) -> dict[str, int]:
-        """Columns along the traffic: every hop of a path is right of the one before it."""
+        """Return columns in the direction of traffic: every hop of a path is right of the one
+        before.
+        """
         after = self._after()
         column: dict[str, int] = {}
 
@@ -128,7 +130,7 @@ class _Placement:
 
         for host in after:
             longest_way_to(host)
-        # A sender that joins half way stands beside its router, not at the far left.
+        # A sender that joins midway is placed beside its router, not at the far left.
         for host, others in after.items():
             if others and not any(host in near for near in after.values()):
                 column[host] = min(column[other] for other in others) - 1
@@ -137,7 +139,7 @@ class _Placement:
         return {host: place - least for host, place in column.items()}
 
     def _after(self) -> dict[str, set[str]]:
-        """Host to the hosts that its traffic reaches next; without cycles, first come."""
+        """Return each host with its next hops; cycles are broken, in order of first appearance."""
         after: dict[str, set[str]] = {}
         for sender, receiver in self.topology.traffic:
             path = _shortest_path(sender, receiver, self.neighbours)
@@ -149,7 +151,7 @@ class _Placement:
         return after
 
     def _place_the_silent(self, column: dict[str, int]) -> None:
-        """Hosts no traffic passes: one column right of a neighbour that has a place."""
+        """Place hosts without traffic one column right of a neighbour that has a place."""
         waiting = deque(list(column) or self.topology.hosts[:1])
         for host in waiting:
             column.setdefault(host, 0)
@@ -163,15 +165,15 @@ class _Placement:
             column.setdefault(host, 0)
 
     def _rows_of(self) -> dict[str, float]:
-        """Rows a box needs: what hangs on its busier side."""
+        """Return the rows a box needs: the larger count of links on its two sides."""
         column, drawn = self.column_of, set(self.drawn)
 
         @cache
         def side(host: str, step: int) -> float:
             near = [n for n in self.neighbours[host] if n in drawn]
             beside = [n for n in near if column[n] == column[host] + step]
-            # Only what hangs on this host alone takes its rows: a host shared with others
-            # is reached by one line.
+            # Only hosts attached to this host alone take its rows: a shared host is reached by one
+            # line.
             return sum(max(1.0, side(n, step)) if alone(n, host, step) else 1.0 for n in beside)
 
         def alone(child: str, parent: str, step: int) -> bool:
@@ -207,7 +209,9 @@ class _Placement:
         )
 
     def _in_order(self, place: int) -> list[str]:
-        """Hosts of a column, those of one router together, otherwise as described."""
+        """Return the hosts of a column, grouped by router, otherwise in the order of the
+        description.
+        """
         hosts = [host for host in self.drawn if self.column_of[host] == place]
         order = {host: number for number, host in enumerate(self.topology.hosts)}
 
@@ -240,7 +244,7 @@ class _Placement:
 
 
 def _shortest_path(start: str, end: str, neighbours: Mapping[str, list[str]]) -> list[str]:
-    """Hosts from ``start`` to ``end`` by fewest hops; empty when there is no way."""
+    """Return hosts from ``start`` to ``end`` by fewest hops; empty when there is no path."""
     came_from: dict[str, str | None] = {start: None}
     waiting = deque([start])
     while waiting:

@@ -43,7 +43,7 @@ def line_with_band(
 ) -> Plot:
     """Curves with bands, theory as thin black lines, published numbers as black diamonds.
 
-    Each label stands at the right end of its curve, where there are few; else there is a legend.
+    Curves are labelled at their right ends if there are few; otherwise there is a legend.
 
     Args:
         curves: Measured curves in legend order; bands are drawn where they have edges.
@@ -51,19 +51,19 @@ def line_with_band(
         y_title: With its unit.
         colour_title: Heading of the legend.
         style_title: Heading of the line styles' legend, shown when there are several.
-        theory: Curves of a closed form.
-        published: Points somebody published.
-        runs: Single runs: points without a line, in the colours after the curves'; a style of
-            their own makes them hollow.
-        colours_as: Labels that are drawn in the colour of another label, such as single runs in
-            that of their band.
-        points: Mark each measured value; wise up to some twenty of them.
+        theory: Curves of closed-form theory.
+        published: Published points.
+        runs: Single runs: points without a line, in the colours that follow those of the curves;
+            hollow if they have a separate style.
+        colours_as: Labels drawn in the colour of another label, such as single runs in the colour
+            of their band.
+        points: Mark each measured value; suitable for up to about twenty.
         log_x: Logarithmic axis to base 2 when every x is a power of 2, else to base 10.
         log_y: Logarithmic axis to base 10.
         widths: Of the lines by label, as in `ecdf_chart`.
 
     Raises:
-        ValueError: No curves, or one whose columns differ in length.
+        ValueError: No curves, or a curve whose columns differ in length.
     """
     if not curves:
         raise ValueError("a line chart needs at least one curve")
@@ -83,8 +83,8 @@ def line_with_band(
     colour = alt.Color("label:N", title=colour_title or None, sort=None, scale=colour_scale)
     symbol = alt.Undefined if published or runs else "stroke"
     colour = colour.legend(None) if is_direct else colour.legend(symbolType=symbol)
-    # Shape has the colour's field, title and domain, so that Vega merges the two legends: lines
-    # are strokes there and published points diamonds.
+    # Shape has the same field, title and domain as colour, so that Vega merges the two legends:
+    # lines are strokes there and published points diamonds.
     shapes = {curve.label: "circle" for curve in runs}
     shapes |= {curve.label: "diamond" for curve in published}
     shape = alt.Shape(
@@ -133,7 +133,7 @@ def line_with_band(
             )
         )
         layers.insert(0, band)
-        # A band needs two points; a curve of one has a bar.
+        # A band needs two points; a curve with one point gets a bar.
         single = measured.filter(pl.len().over("curve") == 1)
         if single.height:
             layers.append(
@@ -167,7 +167,7 @@ def line_with_band(
         )
     if points:
         for style in styles:
-            # All styles but the first are hollow, and larger, so that both are seen at one place.
+            # All styles but the first are hollow and larger, so that both are visible at one place.
             hollow = style != styles[0]
             fill: dict[str, Any] = {"filled": False, "size": 170} if hollow else {}
             marks = alt.Chart(measured.filter(pl.col("style") == style)).mark_point(
@@ -185,7 +185,7 @@ def line_with_band(
 def _line_ends(
     points: pl.DataFrame, black: Sequence[str], colours: alt.Scale, *, log_y: bool
 ) -> list[LineEnd]:
-    """Where each label's curve ends on the right."""
+    """Return the right end of each label's curve."""
     written = dict(zip(theme.SERIES, theme.WRITTEN, strict=True))
     ink = dict(zip(colours["domain"], colours["range"], strict=True))
     known = np.concatenate([points[name].drop_nulls().to_numpy() for name in ("y", "low", "high")])
@@ -212,7 +212,7 @@ def _scale(x: np.ndarray[Any, Any], log: bool) -> dict[str, Any]:
         return {"scale": alt.Scale(type="log", padding=ROOM_PX)}
     ticks = sorted({int(v) if v >= 1 else float(v) for v in x})
     return {
-        # Without "nice" the padding is all the room there is: 2 to 16 does not begin at 1.
+        # Without "nice", only the padding adds room: 2 to 16 does not begin at 1.
         "scale": alt.Scale(type="log", base=2, padding=ROOM_PX, nice=False),
         "axis": alt.Axis(values=ticks, format=",.6~g"),
     }

@@ -1,12 +1,11 @@
-"""The live figure of a study's page: what the simulator in the page is to run, and what moves it.
+"""The live figure of a study's page: what the in-page simulator runs, and its controls.
 
-A study declares it as data, in its ``live.py``; the page carries it as JSON, and the bundle beside
-the page (`dumbbell.lab.write_live`) runs it and draws it. Without the bundle the page has its
-drawn figure and a line that says how to get the other.
+A study declares it as data in its ``live.py``. The page carries it as JSON, and the bundle beside
+the page (`dumbbell.lab.write_live`) runs and draws it. Without the bundle the page shows its static
+figure and explains how to get the live one.
 
-Everything that a slider changes is written down stop by stop: the changes by path are those of the
-laboratory (``docs/laboratory.md``), with values in resolved units, or tc text for ``qdisc`` and
-``police``.
+Every change made by a slider is listed stop by stop. Changes by path are those of the laboratory
+(``docs/laboratory.md``), with values in resolved units, or tc text for ``qdisc`` and ``police``.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ from typing import Any, TypeAlias
 from dumbbell.spec import Experiment
 
 Value: TypeAlias = "str | int | float | bool | Mapping[str, Any]"
-"""Of a change: as a resolved description has it, or tc text."""
+"""Value of a change: as in a resolved description, or tc text."""
 
 _ID = re.compile(r"[a-z][a-z0-9-]*")
 
@@ -36,13 +35,13 @@ class Form(StrEnum):
     ELLIPSE = "ellipse"
     """Throughput against delay: the mean and two standard deviations around it."""
     TANK = "tank"
-    """A queue that fills to its rim."""
+    """A queue that fills up to its limit."""
     CROWD = "crowd"
-    """Which buffer more flows do better with, against users; distributions of throughput."""
+    """The buffer size that is better for more flows, against users; distributions of throughput."""
 
 
 class ControlKind(Enum):
-    """How a person moves a control."""
+    """Type of a control."""
 
     SLIDER = "slider"
     SWITCH = "switch"
@@ -51,14 +50,14 @@ class ControlKind(Enum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveStop:
-    """A place where a control can stand.
+    """A position of a control.
 
     Attributes:
-        value: What it sets, in the control's unit; what curves and published points refer to.
-        words: As a person reads it, such as ``0.95``.
-        changes: Path to value, for every arm.
-        of_arm: The same for one arm each, after those for every arm.
-        variant: Place of the experiment that each arm runs, where the control chooses one.
+        value: Value in the control's unit; curves and published points refer to it.
+        words: Printed value, such as ``0.95``.
+        changes: Path to value, applied to every arm.
+        of_arm: Path to value for individual arms, applied after those for every arm.
+        variant: Index of the variant that each arm runs, if the control selects one.
     """
 
     value: float
@@ -73,11 +72,11 @@ class LiveControl:
     """A slider or a switch.
 
     Attributes:
-        id: In elements' names; lower case letters, digits and ``-``.
+        id: Used in HTML ids; lower case letters, digits and ``-``.
         label: What it sets.
-        stops: Where it can stand, in order.
-        start: Place of the stop at which the page begins.
-        kind: How it is moved.
+        stops: Its positions, in order.
+        start: Index of the initial stop.
+        kind: Type of control.
     """
 
     id: str
@@ -87,10 +86,10 @@ class LiveControl:
     kind: ControlKind = ControlKind.SLIDER
 
     def __post_init__(self) -> None:
-        """Refuse what cannot be moved.
+        """Refuse an unusable control.
 
         Raises:
-            ValueError: Too few stops, a start that is none of them, or a name that is no id.
+            ValueError: Too few stops, a start index out of range, or an invalid id.
         """
         _check_id(self.id, "control")
         is_switch = self.kind is ControlKind.SWITCH
@@ -102,13 +101,13 @@ class LiveControl:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveArm:
-    """One of the things compared; all arms are run for every change.
+    """One of the alternatives compared; all arms are run for every change.
 
     Attributes:
-        id: In elements' names and in curves.
-        label: What a reader calls it.
-        variants: Experiments, of which a control may choose one; else the first is run.
-        queues: For each variant the names of the queues that are looked at.
+        id: Used in HTML ids and in curves.
+        label: Its name on the page.
+        variants: Experiments; a control may select one, otherwise the first is run.
+        queues: For each variant, the names of the queues observed.
     """
 
     id: str
@@ -117,10 +116,10 @@ class LiveArm:
     queues: Sequence[Sequence[str]]
 
     def __post_init__(self) -> None:
-        """Refuse an arm without an experiment, or with a queue that its experiment has not.
+        """Refuse an arm without an experiment, or with a queue missing from its experiment.
 
         Raises:
-            ValueError: It is so.
+            ValueError: The arm is invalid.
         """
         _check_id(self.id, "arm")
         if not self.variants or len(self.variants) != len(self.queues):
@@ -137,13 +136,13 @@ class LiveCurve:
     """A line of theory, or published points.
 
     Attributes:
-        label: What it is.
-        x: On the picture's axis across.
-        y: On its axis up, one for each x.
-        arm: Arm that it belongs to, whose colour it has; empty for none.
-        when: Control to the value at which it is shown; always when empty.
+        label: Its label.
+        x: x coordinates on the picture.
+        y: y coordinates, one for each x.
+        arm: The arm whose colour it uses; empty for none.
+        when: Maps a control to the value at which the curve is shown; always shown when empty.
         is_published: Points, drawn as diamonds, instead of a line.
-        picture: Picture that it stands in, where the form has it in more than one.
+        picture: Picture it is drawn in, if the form has more than one.
     """
 
     label: str
@@ -155,10 +154,10 @@ class LiveCurve:
     picture: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a curve that has not a y for each x.
+        """Refuse a curve whose x and y differ in length.
 
         Raises:
-            ValueError: It is so.
+            ValueError: The lengths differ.
         """
         if len(self.x) != len(self.y):
             raise ValueError(f"curve {self.label!r}: {len(self.x)} x, {len(self.y)} y")
@@ -166,18 +165,18 @@ class LiveCurve:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveBet:
-    """What the reader bets on before it is run: the number at a setting not yet seen.
+    """A prediction by the reader before the run: the number at a setting not yet shown.
 
     Attributes:
-        question: What is asked, in a sentence or two.
-        settings: Control to the place of the stop that is run for it.
-        arm: Whose number it is.
-        number: Which of the numbers of the form.
+        question: The question, in a sentence or two.
+        settings: Maps a control to the index of the stop that is run.
+        arm: The arm the number is taken from.
+        number: Which number of the form is predicted.
         least: Low end of the scale, in the number's unit.
         most: High end.
-        start: Where the mark stands at first.
-        unit: As it is shown.
-        lesson: What one learns from the outcome, in a sentence.
+        start: Initial position of the mark.
+        unit: Unit, as shown.
+        lesson: What the outcome shows, in a sentence.
     """
 
     question: str
@@ -197,12 +196,12 @@ class LiveHero:
 
     Attributes:
         form: Kind of picture.
-        watch: What to look at first, in a sentence or two.
-        arms: What is run.
-        controls: What moves it: two or three.
-        curves: Theory and what was published.
-        bet: What the reader bets on.
-        options: Numbers and words that the form asks for (its module says which).
+        watch: What to observe first, in a sentence or two.
+        arms: The arms to run.
+        controls: Two or three controls.
+        curves: Theory and published values.
+        bet: The reader's prediction.
+        options: Further parameters of the form (see its module).
     """
 
     form: Form
@@ -214,10 +213,10 @@ class LiveHero:
     options: Mapping[str, float | str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse names that lead nowhere.
+        """Refuse duplicate or undefined names.
 
         Raises:
-            ValueError: Two things have one name, or something names what is not there.
+            ValueError: A name is used twice or refers to nothing.
         """
         controls, arms = [each.id for each in self.controls], [each.id for each in self.arms]
         for names, what in ((controls, "controls"), (arms, "arms")):
@@ -239,21 +238,23 @@ class LiveHero:
             raise ValueError(f"variants {sorted(chosen)} are asked for, arms have {sorted(many)}")
 
     def control(self, name: str) -> LiveControl:
-        """The control of that name."""
+        """Return the control of that name."""
         return next(each for each in self.controls if each.id == name)
 
     def corners(self) -> Iterator[dict[str, int]]:
-        """Control to place of a stop, for the first, starting and last stop of every control."""
+        """Map each control to a stop's index, for the first, initial and last stop of every
+        control.
+        """
         places = [sorted({0, each.start, len(each.stops) - 1}) for each in self.controls]
         for chosen in product(*places):
             yield {each.id: place for each, place in zip(self.controls, chosen, strict=True)}
 
     def asked(self, arm: LiveArm, places: Mapping[str, int]) -> tuple[Experiment, dict[str, Value]]:
-        """The experiment of an arm and the changes to it, as the page makes them.
+        """Return the experiment of an arm and the changes to it, as the page applies them.
 
         Args:
-            arm: Of `arms`.
-            places: Control to the place of its stop; those left out stand at their start.
+            arm: One of `arms`.
+            places: Maps a control to the index of its stop; controls left out are at their start.
         """
         variant = 0
         changes: dict[str, Value] = {}
@@ -261,11 +262,11 @@ class LiveHero:
             stop = control.stops[places.get(control.id, control.start)]
             variant = variant if stop.variant is None else stop.variant
             changes |= {**stop.changes, **stop.of_arm.get(arm.id, {})}
-        # What brings a whole thing comes before what changes something in it.
+        # A change that adds an object precedes the changes to its fields.
         return arm.variants[variant], dict(sorted(changes.items(), key=lambda each: len(each[0])))
 
     def as_json(self) -> dict[str, Any]:
-        """For the page."""
+        """Return the JSON form for the page."""
         return {
             "form": self.form,
             "watch": self.watch,

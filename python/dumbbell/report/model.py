@@ -1,4 +1,4 @@
-"""The one value a page is made from, and its parts."""
+"""The contents of a page and their types."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     Chart: TypeAlias = alt.TopLevelMixin
 
     class PandasFrame(Protocol):
-        """What is used of a pandas frame; pandas itself is an optional dependency."""
+        """The part of a pandas frame used here; pandas is an optional dependency."""
 
         @property
         def columns(self) -> Iterable[Any]:
@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     Frame: TypeAlias = pl.DataFrame | PandasFrame | Mapping[str, np.ndarray[Any, Any]]
 
 LOAD_TOLERANCE = 0.01
-"""Asked and measured load that differ by more than this (relative) get a warning."""
+"""If configured and measured load differ by more than this (relative), the page warns."""
 
 _FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 def check_file_name(name: str, what: str) -> str:
-    """Return ``name`` when it can be a file's name anywhere, without a folder in it.
+    """Return ``name`` if it is a valid file name on all systems, without a folder.
 
     Raises:
         ValueError: It is empty, starts with a dot or holds another character.
@@ -64,9 +64,9 @@ class Figure:
         data: What the chart shows, written to ``figures/NAME.csv``.
         caption: What to see in it, in a sentence or two.
         title: Heading above the figure.
-        description: Text for those who cannot see it; the caption when left empty.
-        family: Heading of what it is one of; figures of one family that follow one another stand
-            side by side as small panels, each under its title.
+        description: Text for screen readers; the caption when left empty.
+        family: Heading of its family; consecutive figures of one family are shown side by side as
+            small panels, each under its title.
     """
 
     name: str
@@ -78,7 +78,7 @@ class Figure:
     family: str = ""
 
     def __post_init__(self) -> None:
-        """Refuse a name that is no file name."""
+        """Refuse an invalid file name."""
         check_file_name(self.name, "figure")
 
 
@@ -87,11 +87,11 @@ class LoadRow:
     """The configured load beside the load that reached the queue.
 
     Attributes:
-        what: Flow, sender or queue, as a reader knows it.
+        what: Flow, sender or queue, as named on the page.
         asked: Nominal load, in ``unit``.
         measured: Load measured on the wire, in ``unit``.
         unit: Such as ``Mbit/s``, ``packets/s`` or ``1`` (utilization).
-        note: Why they differ, when it is known.
+        note: Why they differ, if known.
     """
 
     what: str
@@ -102,7 +102,9 @@ class LoadRow:
 
     @property
     def relative_difference(self) -> float:
-        """(measured - asked) / asked; infinite when nothing was asked and something came."""
+        """Return (measured - asked) / asked; infinite if the configured load was 0 and traffic
+        arrived.
+        """
         if self.asked == 0:
             return 0.0 if self.measured == 0 else math.inf
         return (self.measured - self.asked) / self.asked
@@ -118,13 +120,12 @@ class ValueRow:
     """A row of a `ValueTable`.
 
     Attributes:
-        name: Of what was measured.
+        name: Name of the measured quantity.
         unit: Of the cells; ``1`` for a pure number.
-        cells: One a column: estimates and numbers, which the page prints as far as they are
-            known, or words.
-        best: Which of them are the best, shown bold.
-        code: What the source or a file calls it, where that is no name for a reader.
-        is_code: Whether the name itself is such: an id, or what one types.
+        cells: One per column: estimates and numbers, printed to their known precision, or text.
+        best: Indices of the best cells, shown bold.
+        code: Its name in the source or in a file, if that differs from the printed name.
+        is_code: Whether the name itself is an id or a command.
     """
 
     name: str
@@ -136,21 +137,21 @@ class ValueRow:
 
     @property
     def filled(self) -> list[Cell]:
-        """The cells, whatever they were given as."""
+        """Return the cells, converted to `Cell`."""
         return [Cell.of(cell) for cell in self.cells]
 
 
 @dataclass(frozen=True, slots=True)
 class ValueTable:
-    """Measured values side by side: a row a metric, a column a thing compared.
+    """Measured values side by side: one row per metric, one column per alternative.
 
     Attributes:
         title: Heading.
-        columns: What is compared.
+        columns: The alternatives compared.
         rows: From top to bottom.
         caption: How the values were made, such as their sampling interval.
-        is_folded: The page shows it when it is asked for: details of the table before it.
-        is_sortable: Whoever reads it may sort it by each column.
+        is_folded: Whether the table is folded at first, as details of the table before it.
+        is_sortable: Whether the reader can sort it by each column.
     """
 
     title: str
@@ -161,7 +162,7 @@ class ValueTable:
     is_sortable: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse a row with a cell too many or too few."""
+        """Refuse a row with the wrong number of cells."""
         for row in self.rows:
             if len(row.cells) != len(self.columns):
                 raise ValueError(f"{row.name}: {len(row.cells)} cells, {len(self.columns)} columns")
@@ -169,37 +170,38 @@ class ValueTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """Everything a study's page shows and its folder holds.
+    """All contents of a study's page and folder.
 
     Attributes:
         study: Identifier, such as ``statistical-multiplexing``.
         title: Title of the page, as a question where there is one.
-        summary: Who was right, in one paragraph of plain text.
-        answer: The answer to the title's question, a clause with one number; where there is one
-            the page is an explanation: the answer, the `hero`, what was done, then the evidence.
-        measured: What the answer's number is and how sure it is: ranges, intervals, runs.
-        so: What follows from the answer, one sentence without its "So:".
-        done: What was done, in a paragraph.
-        hero: Name of the figure that stands under the answer; the first when left empty.
-        live: What the reader can move and run again in the page, above the `hero`.
-        advice: What one should set, as far as it was measured.
-        source: Citation of what is reproduced; empty when nothing is.
-        source_url: Where to read it, or empty.
-        topologies: What was run, one per arm. Anything with ``resolved()`` may be turned into
-            one by :meth:`Topology.of`.
+        summary: Summary of the verdicts, in one paragraph of plain text.
+        answer: The answer to the title's question, a clause with one number; with an answer, the
+            page is laid out as an explanation: the answer, the `hero`, the method, then the
+            evidence.
+        measured: Definition and uncertainty of the answer's number: ranges, intervals, runs.
+        so: The conclusion, one sentence without its "So:".
+        done: The method, in a paragraph.
+        hero: Name of the figure under the answer; the first when left empty.
+        live: The interactive figure of the page, above the `hero`.
+        advice: Recommended settings, as far as they were measured.
+        source: Citation of the reproduced source; empty without one.
+        source_url: URL of the source, or empty.
+        topologies: Simulated topologies, one per arm. Anything with ``resolved()`` may be turned
+            into one by :meth:`Topology.of`.
         judged: Every claim with its verdict.
-        printed: Every number that the source prints, with its state by those verdicts.
-        rules_file: The file that the rules stand in, where its author wrote them; empty of ours,
-            which are older than the runs.
-        said: Heading of the count of claims, where no publication makes them.
+        printed: Every number printed in the source, with its state according to the verdicts.
+        rules_file: The file with the rules, if they were written by the author of the experiment;
+            empty for the rules of our studies, which predate the runs.
+        said: Heading of the count of claims, if the claims are not from a publication.
         values: Tables of measured values.
-        figures: In the order shown; the `hero` also stands on the index page.
-        loads: Asked against measured load.
-        commands: Per arm the ``(host, command)`` lines of a testbed.
-        notes: Limitations and readings taken, one paragraph each.
+        figures: Figures in the order shown; the `hero` is also on the index page.
+        loads: Configured against measured load.
+        commands: Per arm, the ``(host, command)`` lines of a testbed.
+        notes: Limitations and interpretations of the source, one paragraph each.
         meta: Deterministic facts (spec, seed, versions, digest): ``meta.json``.
-        provenance: What differs from run to run (wall time, host, date): ``provenance.json``.
-        tables: Name to columns, written to ``tables/NAME.parquet``.
+        provenance: Facts that differ from run to run (wall time, host, date): ``provenance.json``.
+        tables: Columns by table name, written to ``tables/NAME.parquet``.
         files: Further files by name, such as ``pingtimes-1-sm.csv``.
     """
 
@@ -231,7 +233,7 @@ class Report:
     files: Mapping[str, Content] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Refuse names that are no file names, or two figures of one name."""
+        """Refuse invalid file names and duplicate figure names."""
         for name in self.tables:
             check_file_name(name, "table")
         for name in self.files:
@@ -246,7 +248,7 @@ class Report:
 
     @property
     def shown_first(self) -> Figure | None:
-        """The hero, or the first figure; None where there are none."""
+        """Return the hero, or the first figure; None where there are none."""
         named = [figure for figure in self.figures if figure.name == self.hero]
         return next(iter([*named, *self.figures]), None)
 
@@ -258,14 +260,14 @@ class IndexEntry:
     Attributes:
         study: Identifier; also the folder of its page, beside the index.
         title: Title of its page.
-        summary: Who was right.
+        summary: Summary of the verdicts.
         judged: Its claims with verdicts.
         figure: Name of the figure to show, or empty for none.
-        caption: Text for that figure.
+        caption: Caption of that figure.
         answer: Its answer in one sentence.
-        advice: What one should set.
+        advice: Recommended settings.
         not_run: Why there is no page; empty where there is one.
-        topic: What it is about, as the page groups studies; empty where nothing is said.
+        topic: Topic by which the page groups studies; empty for none.
     """
 
     study: str
@@ -297,14 +299,14 @@ class IndexEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """What the index begins with: a page to be read before all others.
+    """First entry of the index: a page to be read before all others.
 
     Attributes:
-        address: Of the page, from the index.
-        title: Of the page.
-        question: What it answers.
-        answer: In a sentence.
-        invitation: What the link to it says.
+        address: Address of the page, relative to the index.
+        title: Title of the page.
+        question: The question it answers.
+        answer: The answer, in a sentence.
+        invitation: Text of the link.
         drawing: An SVG.
     """
 
@@ -317,7 +319,7 @@ class Opening:
 
 
 def verdict_counts(judged: Sequence[Judged]) -> dict[Verdict, int]:
-    """How many facts got each verdict; verdicts that were not given are left out."""
+    """Count the facts of each verdict; verdicts without facts are left out."""
     counts = dict.fromkeys(Verdict, 0)
     for fact in facts_of(views_of(judged)):
         counts[fact.verdict] += 1

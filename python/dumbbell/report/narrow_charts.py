@@ -10,20 +10,20 @@ NARROW_PX = 350
 """Width of the whole figure, labels and axes included."""
 _HEIGHT_PX = 270
 _LABELS_PX = 125
-"""Of the names on a vertical axis."""
+"""Width of the names on a vertical axis."""
 _BESIDE_PANEL_PX = 70
-"""An axis with its title."""
+"""Width of an axis with its title."""
 _BESIDE_ROW_PX = 90
-"""Of a panel that is a plot of its own, with more ticks; and the figure's margins."""
+"""Width beside a panel that is a separate plot, with more ticks; and the figure's margins."""
 _LEGEND_MARGIN_PX = 40
 _LONG = 16
-"""Characters of a legend's name from which on each has a line of its own."""
+"""Length of a legend's name, in characters, from which on each name has a separate line."""
 
 Spec = dict[str, Any]
 
 
 def narrow(spec: Mapping[str, Any]) -> Spec:
-    """The same figure `NARROW_PX` wide: fewer ticks, shorter names, panels below each other.
+    """Return the same figure `NARROW_PX` wide: fewer ticks, shorter names, stacked panels.
 
     Args:
         spec: Vega-Lite of a figure as it is exported; it is not changed.
@@ -44,7 +44,7 @@ def narrow(spec: Mapping[str, Any]) -> Spec:
 
 
 def _fit(spec: Spec) -> None:
-    """Give the plot, or its panels, what the axes leave of the width."""
+    """Set the width of the plot, or of its panels, to the width left by the axes."""
     is_single = ("mark" in spec or "layer" in spec) and "facet" not in spec.get("encoding", {})
     if is_single:
         spec["width"] = NARROW_PX
@@ -67,7 +67,7 @@ def _fit_panels(spec: Spec) -> None:
 
 
 def _longest_name(node: Any) -> int:
-    """Of the names in scales' domains, which legends list."""
+    """Return the length of the longest name in scales' domains, which legends list."""
     if isinstance(node, list):
         return max(map(_longest_name, node), default=0)
     if not isinstance(node, dict):
@@ -80,7 +80,7 @@ def _longest_name(node: Any) -> int:
 
 
 def _shorten_labels(node: Any) -> None:
-    """An axis's own label limit goes before the theme's, so it is lowered where it stands."""
+    """Lower an axis's own label limit, which overrides the theme's."""
     if isinstance(node, list):
         for each in node:
             _shorten_labels(each)

@@ -1,4 +1,4 @@
-"""How numbers are printed: as many digits as their uncertainty supports."""
+"""Formatting of numbers: as many digits as their uncertainty supports."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _NONE = "–"
 
 
 def plain(value: float | None, digits: int = 5) -> str:
-    """A number to some significant digits without trailing zeros; a dash for None or NaN.
+    """Format with the given significant digits, without trailing zeros; a dash for None or NaN.
 
     Args:
         value: The number.
@@ -30,9 +30,9 @@ def plain(value: float | None, digits: int = 5) -> str:
 
 
 def with_uncertainty(value: float | None, low: float | None, high: float | None) -> tuple[str, str]:
-    """A measured number and its interval, rounded to two digits of the half-width.
+    """Format a measured number and its interval, rounded to two digits of the half-width.
 
-    The number keeps at least three digits, so that it can be compared with a published one.
+    The number keeps at least three digits, for comparison with a published one.
 
     Returns:
         The number and ``[low, high]``; the second is empty when there is no interval.
@@ -58,12 +58,12 @@ def with_uncertainty(value: float | None, low: float | None, high: float | None)
 
 
 def unit_suffix(unit: str) -> str:
-    """The unit with a thin space before it; nothing for a pure number (``1``)."""
+    """Return the unit with a thin space before it; empty for a pure number (``1``)."""
     return "" if unit in ("", "1") else f"\u202f{unit}"
 
 
 def signed_percent(ratio: float) -> str:
-    """A relative difference as a signed per cent, such as ``+8.7 %``."""
+    """Format a relative difference as a signed per cent, such as ``+8.7 %``."""
     if not math.isfinite(ratio):
         return _NONE
     percent = 100 * ratio
@@ -72,10 +72,10 @@ def signed_percent(ratio: float) -> str:
 
 
 def json_safe(value: Any) -> Any:
-    """The same value with only what JSON knows: NumPy unpacked, non-finite floats null.
+    """Convert to JSON types: NumPy values unpacked, non-finite floats null.
 
     Raises:
-        TypeError: Something in it has no JSON form.
+        TypeError: A value has no JSON form.
     """
     if hasattr(value, "tolist"):
         value = value.tolist()

@@ -1,4 +1,4 @@
-"""The page and the index as HTML text: one file each, nothing fetched, everything escaped."""
+"""The page and the index as HTML text: self-contained files, no network access, text escaped."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from dumbbell.report.printed_section import printed_view
 from dumbbell.report.topology import hop_rows
 
 _SHOWN_META = 60
-"""Longest value of a meta or provenance entry printed on the page; the files have it all."""
+"""Longest value of a meta or provenance entry printed on the page; the files have all entries."""
 
 
 NO_DRAWINGS: Mapping[str, Markup] = MappingProxyType({})
@@ -42,11 +42,11 @@ _UNIT_SUFFIXES = ("s", "ms", "ns", "bytes", "mbps", "pkts")
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Where else a page leads; each is empty where there is nothing.
+    """Links from a page to other pages; empty if absent.
 
     Attributes:
-        index: Address of the page above several studies.
-        docs: Address of the documentation's page on the study.
+        index: Address of the index page of several studies.
+        docs: Address of the study's documentation page.
         live: Address of the bundle that runs live figures (`dumbbell.lab.write_live`).
     """
 
@@ -61,14 +61,13 @@ NO_LINKS = Links()
 def page_html(
     report: Report, figures: Sequence[FigureFiles], script: str, links: Links = NO_LINKS
 ) -> str:
-    """The self-contained page of a report.
+    """Return the self-contained page of a report.
 
     Args:
-        report: What to show.
-        figures: Its figures, in order, with the files that could be drawn.
-        script: What draws them again in a browser, to be pointed at; where it is empty the
-            drawings stay as they are.
-        links: Where else it leads.
+        report: The report.
+        figures: Its figures, in order, with the files that were drawn.
+        script: Script that makes figures interactive; without it the figures stay static.
+        links: Links to other pages.
     """
     shown = [figure_view(one, is_interactive=bool(script)) for one in figures]
     hero = _hero(report, shown)
@@ -128,14 +127,14 @@ def index_html(
     opening: Opening | None = None,
     more: Sequence[IndexEntry] = (),
 ) -> str:
-    """The page that lists every study, its answer, what to set, and one figure each.
+    """Return the page that lists every study with its answer, its advice and one figure.
 
     Args:
         entries: The studies.
-        drawings: Study to its figure, as SVG for a page.
-        has_laboratory: Whether the laboratory's page is beside it.
-        opening: What it begins with.
-        more: Studies that are run when they are named; ``not_run`` is how, where they were not.
+        drawings: Each study's figure, as SVG for a page.
+        has_laboratory: Whether the laboratory's page is in the same folder.
+        opening: The first entry.
+        more: Studies that run only on request; ``not_run`` gives the command, if they were not run.
     """
     template = _environment().get_template("index.html.j2")
     pictured = [entry for entry in entries if entry.study in drawings]
@@ -160,22 +159,22 @@ def index_html(
 
 
 def with_laboratory(index: str) -> str:
-    """An index page that was written before there was a laboratory, with the link to it."""
+    """Add the laboratory's link to an index page written without it."""
     return index.replace(_NO_LABORATORY, _TO_LABORATORY, 1)
 
 
 def rendered(template: str, **values: Any) -> str:
-    """A page of another template of `templates/`, with our style and everything escaped.
+    """Render another template of `templates/`, with our style sheet and everything escaped.
 
     Args:
-        template: Its file's name.
-        values: What it prints.
+        template: File name of the template.
+        values: Values for the template.
     """
     return _environment().get_template(template).render(**values)
 
 
 def _hero(report: Report, shown: Sequence[dict[str, Any]]) -> dict[str, Any] | None:
-    """The figure under the answer, on a page that has one."""
+    """Return the figure under the answer, if the page has an answer."""
     first = report.shown_first
     if not report.answer or first is None:
         return None
@@ -183,7 +182,7 @@ def _hero(report: Report, shown: Sequence[dict[str, Any]]) -> dict[str, Any] | N
 
 
 def _preview(hero: Mapping[str, Any] | None, figures: Sequence[FigureFiles]) -> str:
-    """Address of the picture in previews of links to the page."""
+    """Return the address of the picture for link previews."""
     files = [one for one in figures if hero and one.drawn.figure.name == hero["name"]]
     return (
         f"figures/{files[0].drawn.figure.name}{PNG}" if files and PNG in files[0].pictures else ""
@@ -197,7 +196,7 @@ def _unmarked(text: str) -> tuple[str, list[Markup]]:
 def commands_by_host(
     commands: Mapping[str, Sequence[tuple[str, str]]],
 ) -> list[dict[str, Any]]:
-    """Per arm the hosts in order of appearance, each with its lines as one text to paste."""
+    """Return, per arm, the hosts in order of appearance, each with its commands as one text."""
     arms = []
     for arm, lines in commands.items():
         hosts: dict[str, list[str]] = {}
@@ -221,7 +220,7 @@ def _load(row: LoadRow) -> dict[str, Any]:
 
 
 def _facts(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Entries short enough to print; nested ones are left to the JSON files."""
+    """Return entries short enough to print; nested entries are only in the JSON files."""
     shown = []
     for name, value in facts.items():
         safe = json_safe(value)
@@ -237,7 +236,7 @@ def _facts(facts: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _fact_name(name: str) -> str:
-    """``wall_time_s`` as a reader writes it: ``wall time (s)``."""
+    """Format ``wall_time_s`` as ``wall time (s)``."""
     words, _, last = name.rpartition("_")
     if words and last in _UNIT_SUFFIXES:
         return f"{words.replace('_', ' ')} ({last})"
@@ -245,7 +244,7 @@ def _fact_name(name: str) -> str:
 
 
 def _shown(value: Any) -> Any:
-    """What a template prints, readable in the order in which it is written."""
+    """Return the template's values in printable form, in page order."""
     return value if hasattr(value, "__html__") else printable(str(value), lines=True)
 
 
@@ -259,7 +258,7 @@ def _environment() -> jinja2.Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    # The style sheets and the script are ours and contain no user's text.
+    # The style sheets and the script are ours and contain no user-supplied text.
     styles = [style_sheet(), *map(_template, _STYLES)]
     environment.globals["style"] = Markup("\n".join(styles))
     environment.globals["marks_style"] = Markup(_template("marks.css"))

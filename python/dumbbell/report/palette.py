@@ -1,12 +1,12 @@
 """The colours of pages and figures, by name, in light and in dark mode.
 
-Hues of what is measured are Okabe and Ito's, told apart by people with any common colour vision
-deficiency (Okabe and Ito, "Color Universal Design", 2008), made darker where theirs cannot be seen
-on white: every line has a contrast of at least 3:1 and every text of 4.5:1 on every surface that it
-stands on (WCAG 2.2, 1.4.3 and 1.4.11), in both modes.
+Hues of measured series are those of Okabe and Ito, which people with any common colour vision
+deficiency can distinguish (Okabe and Ito, "Color Universal Design", 2008). They are darkened where
+the contrast on white is too low: in both modes, every line has a contrast of at least 3:1 and every
+text of 4.5:1 with every background it is used on (WCAG 2.2, 1.4.3 and 1.4.11).
 
-A figure is drawn in the light colours. In a page each of them is a CSS variable, so that the
-figure follows the mode as the text does.
+A figure is drawn in the light colours. A page replaces each of them by a CSS variable, so that the
+figure follows the mode like the text.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from enum import Enum, auto
 
 
 class Role(Enum):
-    """What a colour is used for, which decides the contrast that it needs."""
+    """What a colour is used for; determines the required contrast."""
 
     TEXT = auto()
     LINE = auto()
     SURFACE = auto()
     BAND = auto()
-    """Areas that only shade what a line or a mark beside them says."""
+    """Areas that only shade what is also shown by a line or mark."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +31,9 @@ class Colour:
     """A colour in both modes.
 
     Attributes:
-        name: Of its CSS variable.
-        light: As ``#rrggbb``; no two colours have the same.
-        dark: The same in dark mode.
+        name: Name of its CSS variable.
+        light: Light mode, as ``#rrggbb``; unique.
+        dark: Dark mode.
         role: What it is used for.
     """
 
@@ -44,7 +44,7 @@ class Colour:
 
     @property
     def variable(self) -> str:
-        """As a style sheet uses it."""
+        """Return the reference for a style sheet."""
         return f"var(--{self.name})"
 
 
@@ -53,7 +53,7 @@ SOFT = Colour("soft", "#565656", "#b4bcc5", Role.TEXT)
 PAPER = Colour("paper", "#ffffff", "#15181c", Role.SURFACE)
 AXIS = Colour("axis", "#595959", "#aab2bb", Role.LINE)
 RULE = Colour("rule", "#8a8a8a", "#7f8891", Role.LINE)
-"""Of tables, boxes and grids."""
+"""Colour of lines of tables, boxes and grids."""
 INTERVAL = Colour("interval", "#5e8fb0", "#5587a8", Role.LINE)
 MAGENTA = Colour("magenta", "#d6009a", "#ff6fce", Role.LINE)
 
@@ -65,7 +65,7 @@ SERIES = (
     Colour("orange", "#b87a00", "#f0b429", Role.LINE),
     Colour("sky", "#2c8dc4", "#9ad4f7", Role.LINE),
 )
-"""What is compared, in an order that keeps neighbours apart in lightness as well."""
+"""Colours of series, ordered so that neighbours also differ in lightness."""
 WRITTEN = (
     Colour("blue-text", "#0068a3", "#6bb8ee", Role.TEXT),
     Colour("vermillion-text", "#b34e00", "#ff9860", Role.TEXT),
@@ -74,7 +74,7 @@ WRITTEN = (
     Colour("orange-text", "#8a5c00", "#f2bb3d", Role.TEXT),
     Colour("sky-text", "#1b76a8", "#a3d8f8", Role.TEXT),
 )
-"""The same hues for a label beside its line, in the same order."""
+"""The same hues for labels beside lines, in the same order."""
 
 COLOURS: tuple[Colour, ...] = (
     INK,
@@ -104,7 +104,7 @@ _COLOUR = re.compile(r'(?<=")(#[0-9a-fA-F]{6})(?=")')
 
 
 def style_sheet() -> str:
-    """The variables, for both modes; print is light."""
+    """Return the variables for both modes; print uses light mode."""
     light, dark = (
         "".join(f"--{colour.name}:{getattr(colour, mode)};" for colour in COLOURS)
         for mode in ("light", "dark")
@@ -116,9 +116,9 @@ def style_sheet() -> str:
 
 
 def as_variables(text: str) -> str:
-    """An SVG, or a specification as JSON, with the page's variables in place of its colours.
+    """Return an SVG, or a specification as JSON, with colours replaced by the page's variables.
 
-    Other colours stay, and so do colours by their names: a ``white`` number on a dark cell of a
+    Other colours are unchanged, and so are named colours: a ``white`` number on a dark cell of a
     heat map is white in both modes.
     """
     return _COLOUR.sub(_variable, text)

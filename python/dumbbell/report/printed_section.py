@@ -1,4 +1,4 @@
-"""What it takes to get the printed numbers: the section of a page, and the rows of its file."""
+"""Settings that reproduce the printed numbers: a page's section, and the rows of its file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BADGES: Mapping[State, tuple[str, str]] = MappingProxyType(
         State.NOT_JUDGED: ("?", "inconclusive"),
     }
 )
-"""Symbol and class of a state; the same as of the verdicts that it is read from."""
+"""Symbol and class of a state; the same as those of the verdicts it derives from."""
 _MEANINGS: Mapping[State, str] = MappingProxyType(
     {
         State.REPRODUCED: "it follows from what is printed, or from what other numbers had fixed",
@@ -38,11 +38,11 @@ _MEANINGS: Mapping[State, str] = MappingProxyType(
     }
 )
 _MOST_POINTS = 2
-"""Points of a grid named in a row; how many more there are is said."""
+"""Grid points named in a row; the row states the number of further points."""
 
 
 def printed_view(accounts: Accounts) -> dict[str, Any]:
-    """What the template shows."""
+    """Return the values for the template."""
     return {
         "total": len(accounts.rows),
         "badges": [_badge(state, count) for state, count in accounts.counts.items()],
@@ -66,12 +66,12 @@ def printed_view(accounts: Accounts) -> dict[str, Any]:
 
 
 def printed_rows(accounts: Accounts) -> list[dict[str, Any]]:
-    """The rows of ``printed.json``, one a number."""
+    """Return the rows of ``printed.json``, one per number."""
     return [_row(account) for account in accounts.rows]
 
 
 def where_words(account: Account) -> str:
-    """Where a number comes out, or what comes nearest."""
+    """State which settings reproduce a number, or which come nearest."""
     spoken, judged = account.spoken, account.judged
     if spoken is None or judged is None:
         return ""
@@ -116,7 +116,7 @@ def _chosen(judged: Judged, arm: Arm) -> str:
 
 
 def _merged(rows: Sequence[Account]) -> list[dict[str, Any]]:
-    """Numbers of a group with one state and one reason stand in one row."""
+    """Merge numbers of a group with the same state and reason into one row."""
     alike: dict[tuple[State, str], list[Account]] = {}
     for row in rows:
         alike.setdefault((row.state, where_words(row)), []).append(row)

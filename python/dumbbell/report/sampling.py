@@ -1,4 +1,4 @@
-"""Thinning of curves, so that a page stays small while the picture stays the same."""
+"""Thinning of curves, which keeps a page small without a visible change."""
 
 from __future__ import annotations
 

@@ -1,19 +1,19 @@
-"""CSV that a spreadsheet can open: text stays text there."""
+"""CSV that is safe to open in a spreadsheet: text cells are not evaluated."""
 
 from __future__ import annotations
 
 import polars as pl
 
 _BEGINS_A_FORMULA = r"^[=+\-@\t\r]"
-"""As OWASP lists them under "CSV Injection"; a spreadsheet evaluates such a cell, also a quoted
-one, and its formula can send the others away."""
+"""Characters listed by OWASP under "CSV Injection". A spreadsheet evaluates such a cell, even if
+quoted, and its formula can send other cells' data to a third party."""
 _NUMBER = r"^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$"
 
 
 def for_spreadsheets(frame: pl.DataFrame) -> pl.DataFrame:
     """The frame with an apostrophe before each text that a spreadsheet would evaluate.
 
-    Columns of numbers stay as they are, and so does a number that is written as text.
+    Columns of numbers are unchanged, and so are numbers written as text.
     """
     columns = [_quoted(column) for column in frame.get_columns()]
     names = _quoted(pl.Series(frame.columns, dtype=pl.String))

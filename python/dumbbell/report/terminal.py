@@ -25,9 +25,9 @@ from dumbbell.report.numbers import plain, unit_suffix, with_uncertainty
 def claims_table(judged: Sequence[Judged], *, title: str = "") -> RenderableType:
     """Verdict, claim, published, theory and measured, with a line of counts below.
 
-    Where claims were measured on several backends, a column says on which.
+    If claims were measured on several backends, a column names the backend.
 
-    Everything is rich :class:`~rich.text.Text`, so square brackets in a claim stay text.
+    All cells are rich :class:`~rich.text.Text`, so square brackets in a claim are not markup.
 
     Args:
         judged: The claims of a study.
@@ -49,7 +49,7 @@ def claims_table(judged: Sequence[Judged], *, title: str = "") -> RenderableType
 
 
 def overview_table(entries: Sequence[IndexEntry]) -> RenderableType:
-    """Studies with their questions, verdicts counted, and who was right.
+    """Return a table of studies with their questions, counts of verdicts and summaries.
 
     Args:
         entries: Studies in the order of the index page.
@@ -79,9 +79,9 @@ def overview_table(entries: Sequence[IndexEntry]) -> RenderableType:
 
 
 def counts_lines(claims: Sequence[ClaimView]) -> Text:
-    """Facts counted, a line a standing: ``Theory (8 facts):  ✓ 7 reproduced  ? 1 inconclusive``.
+    """Count facts, one line per standing: ``Theory (8 facts):  ✓ 7 reproduced  ? 1 inconclusive``.
 
-    Below it the misses that chance alone would give.
+    A line below states the misses expected by chance.
     """
     counts = counts_of(claims)
     lines = []

@@ -1,4 +1,4 @@
-"""The common look of every figure: colours, sizes, grid, and how one zooms."""
+"""The common style of all figures: colours, sizes, grid and zoom."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dumbbell.report import palette
 BLACK = palette.INK.light
 SERIES = tuple(colour.light for colour in palette.SERIES)
 WRITTEN = tuple(colour.light for colour in palette.WRITTEN)
-"""Of a label beside its line: the same hues, dark enough to be read."""
+"""Colours of labels beside lines: the same hues, dark enough to be legible."""
 PAPER = palette.PAPER.light
 INTERVAL = palette.INTERVAL.light
 
@@ -31,13 +31,13 @@ _GRID = palette.RULE.light
 _CONFIG: dict[str, Any] = {
     "background": palette.PAPER.light,
     "font": FONT,
-    # Room for labels in a font wider than the one that they were laid out with.
+    # Room for labels in a font wider than the one used for layout.
     "padding": {"left": 16, "top": 6, "right": 20, "bottom": 6},
     "view": {"continuousWidth": FIGURE_WIDTH, "continuousHeight": FIGURE_HEIGHT, "stroke": None},
     "axis": {
         "domainColor": _GREY,
         "gridColor": _GRID,
-        # Seen as well as any other line, and still behind what is measured.
+        # As visible as any other line, but drawn behind measured data.
         "gridDash": [1, 5],
         "labelColor": BLACK,
         "labelFontSize": 12,
@@ -51,7 +51,7 @@ _CONFIG: dict[str, Any] = {
     },
     "axisBand": {"grid": False},
     "legend": {
-        # Room for a font wider than the one that the chart was laid out with.
+        # Room for a font wider than the one used for layout.
         "columnPadding": 28,
         "columns": 4,
         "labelColor": BLACK,
@@ -84,14 +84,14 @@ def dumbbell_theme() -> alt.theme.ThemeConfig:
 
 @contextmanager
 def themed() -> Iterator[None]:
-    """Context in which charts are turned into Vega-Lite with the theme."""
+    """Return a context in which charts are turned into Vega-Lite with the theme."""
     with alt.theme.enable("dumbbell"):
         yield
 
 
 def look() -> alt.Config:
-    """The theme as a chart's own configuration, for charts that leave these pages."""
-    # Altair's schema has no words for the layout of legends, which Vega-Lite has.
+    """Return the theme as a chart's configuration, for charts used outside these pages."""
+    # Altair's schema does not cover the layout of legends, which Vega-Lite supports.
     legend = {key: value for key, value in _CONFIG["legend"].items() if key != "layout"}
     config: alt.Config = alt.Config.from_dict({**_CONFIG, "legend": legend})
     return config
@@ -100,14 +100,13 @@ def look() -> alt.Config:
 def zoom(*encodings: str) -> alt.Parameter:
     """Pan by dragging, zoom by Shift and the wheel, reset by double click.
 
-    The bare wheel and a finger keep scrolling the page: a figure must not be a trap for readers
-    on their way down.
+    The wheel without Shift and touch gestures still scroll the page.
 
     Args:
-        *encodings: Axes that move: ``"x"``, ``"y"`` or both (default).
+        *encodings: Axes to zoom: ``"x"``, ``"y"`` or both (default).
     """
     return alt.selection_interval(
-        # Altair numbers nameless parameters over the life of the process; a page's bytes must
+        # Altair numbers unnamed parameters over the life of the process; the bytes of a page must
         # not depend on that.
         name="zoom",
         bind="scales",

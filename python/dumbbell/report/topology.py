@@ -1,4 +1,4 @@
-"""What was run: hosts, links, and the queue at both ends of every link, as text to print."""
+"""The simulated topology: hosts, links, and the queue at both ends of every link, as text."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _MOST_NAMES = 3
 
 
 class Resolvable(Protocol):
-    """An experiment: anything that resolves to the canonical description."""
+    """An experiment: any object that resolves to the canonical description."""
 
     def resolved(self) -> Mapping[str, Any]:
         """The description with every default filled in."""
@@ -25,12 +25,12 @@ class Resolvable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class TcWords:
-    """How numbers and queues are put into tc's words.
+    """Formatting of numbers and queues in tc syntax.
 
     Attributes:
         rate: bit/s to text, ``1mbit``.
         time: ns to text, ``200ms``.
-        qdisc: Canonical JSON of a qdisc to what one would type to tc.
+        qdisc: Canonical JSON of a qdisc to a tc command line.
     """
 
     rate: Callable[[int], str]
@@ -39,7 +39,7 @@ class TcWords:
 
     @classmethod
     def of_tc(cls) -> TcWords:
-        """The grammar of the native module, which is also the one that parses."""
+        """Return the grammar of the native module, which also parses it."""
         from dumbbell import _engine
 
         return cls(_engine.format_rate, _engine.format_time, _engine.render_qdisc)
@@ -54,10 +54,10 @@ class Hop:
         receiver: Host at the other end.
         rate: Such as ``1mbit``, or ``inf`` when the link itself does not shape.
         delay: One-way propagation delay, such as ``5ms``.
-        qdisc: As typed to tc, such as ``netem rate 1mbit limit 1000``.
-        service: The finite rate that makes packets queue here, of the link or of the qdisc;
-            empty when neither has one.
-        details: Further facts that are not the default: MTU, overhead, loss, changes.
+        qdisc: tc syntax, such as ``netem rate 1mbit limit 1000``.
+        service: The finite rate, of the link or of the qdisc, that makes packets queue here; empty
+            when neither has one.
+        details: Further non-default settings: MTU, overhead, loss, changes.
     """
 
     sender: str
@@ -70,17 +70,17 @@ class Hop:
 
     @property
     def name(self) -> str:
-        """The queue's name without the number of a parallel link: ``router→receiver-1``."""
+        """Return the queue's name without the number of a parallel link: ``router→receiver-1``."""
         return f"{self.sender}→{self.receiver}"
 
     @property
     def shaped(self) -> bool:
-        """Whether packets can queue here for want of rate."""
+        """Whether a finite rate can make packets queue here."""
         return bool(self.service)
 
     @property
     def text(self) -> tuple[str, ...]:
-        """Everything but the hosts: equal for hops that differ in nothing else."""
+        """Return everything but the hosts: equal for hops that differ in nothing else."""
         return (self.rate, self.delay, self.qdisc, *self.details)
 
 
@@ -102,7 +102,7 @@ class Topology:
         label: Name of the arm, such as ``SM: one queue of 1 Mbit/s``.
         hosts: In the order of the description.
         links: In the order of the description.
-        traffic: (from, to) of every flow and probe; decides what is drawn on the left.
+        traffic: (from, to) of every flow and probe; determines which hosts are drawn on the left.
     """
 
     label: str
@@ -117,7 +117,7 @@ class Topology:
         Args:
             label: Name of the arm.
             experiment: Anything with ``resolved()``.
-            text: How to word it; the native module's tc grammar when None.
+            text: Formatting; the native module's tc grammar when None.
         """
         return cls.from_resolved(label, experiment.resolved(), text)
 
@@ -139,7 +139,7 @@ class Topology:
 
 @dataclass(frozen=True, slots=True)
 class HopRow:
-    """Hops that differ only in one end's name, as one row of the hop table."""
+    """Hops that differ only in the name of one end, as one row of the hop table."""
 
     sender: str
     receiver: str
@@ -148,7 +148,7 @@ class HopRow:
 
 
 def hop_rows(topology: Topology) -> list[HopRow]:
-    """The queue at every hop, both directions, those where packets queue first.
+    """Return the queues of every hop in both directions, hops where packets queue first.
 
     Hops between one host and several of one family (``sender-1``, ``sender-2``, ...) that
     differ in nothing else share a row.
@@ -174,7 +174,7 @@ def hop_rows(topology: Topology) -> list[HopRow]:
 
 
 def _family_keys(hop: Hop) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """What hops share that come from one family of hosts, and that go to one."""
+    """Return the keys by which hops from, and hops to, one family of hosts are grouped."""
     return (
         ("in", hop.receiver, _family(hop.sender), *hop.text),
         ("out", hop.sender, _family(hop.receiver), *hop.text),

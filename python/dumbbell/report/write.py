@@ -1,4 +1,4 @@
-"""Writing: a report's folder and the index, whole or not at all."""
+"""Writing of a report's folder and of the index, atomically."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ from dumbbell.report.page import LABORATORY, Links, index_html, page_html, with_
 from dumbbell.report.printed_section import printed_rows
 
 INDEX_MARKER = ".dumbbell-index"
-"""A file of this name says that the index beside it is ours to replace."""
+"""A file of this name marks the index beside it as ours, so it may be replaced."""
 _NARROW = f"-narrow{SVG}"
-"""Of the figure that the index shows."""
+"""Suffix of the narrow figure that the index shows."""
 _INDEX = ("index.json", "index.html")
 
 
 class FigureWarning(UserWarning):
-    """A figure, or a file of one, that could not be drawn and is missing from a page."""
+    """A figure or one of its files could not be drawn and is missing from a page."""
 
 
 def write_report(
@@ -46,27 +46,26 @@ def write_report(
     has_index: bool = False,
     live: str = "",
 ) -> Path:
-    """Write a report's folder; an earlier report there is replaced in one step.
+    """Write a report's folder; an earlier report there is replaced atomically.
 
-    Files that somebody else put there stay.
+    Other files in the folder are kept.
 
     The folder holds ``index.html`` (self-contained), ``claims.json``, ``meta.json``,
     ``provenance.json``, ``printed.json`` where a source prints numbers, ``values.json`` where there
-    are tables of values,
-    ``figures/NAME.{svg,png,pdf,csv}``, ``tables/NAME.parquet`` and the report's further files.
-    Figures are drawn in child processes. One that cannot be drawn is missing, and the page says so
-    in its place.
+    are tables of values, ``figures/NAME.{svg,png,pdf,csv}``, ``tables/NAME.parquet`` and the
+    report's further files. Figures are drawn in child processes. If a figure cannot be drawn, the
+    page states that in its place.
 
     Args:
         report: What to write.
-        out_dir: Folder; new, empty or an earlier report of the same study. Of `report_folder`
-            where more is to be said about it.
-        drawer: Where figures are drawn; one of its own when None.
-        tell: What to do with a sentence on figures that are missing; a `FigureWarning` when None.
-        has_index: Whether an index will stand in the folder above; the page leads to one that is
-            there already in any case.
+        out_dir: Folder; new, empty or an earlier report of the same study; a `report_folder` to
+            give more options.
+        drawer: Draws the figures; a new one when None.
+        tell: Called with a sentence on missing figures; a `FigureWarning` when None.
+        has_index: Whether an index will be written in the parent folder; an index already there is
+            linked in any case.
         live: Address of the bundle that runs live figures, such as ``../live.js``; there must be
-            one (`dumbbell.lab.write_live`). Without it the page has drawn figures alone.
+            one (`dumbbell.lab.write_live`). Without it the page has static figures only.
 
     Returns:
         Path of the page.
@@ -118,7 +117,7 @@ def check_index(out_dir: str | Path) -> None:
     """Refuse to replace an index page that is not ours.
 
     Raises:
-        SpecError: There is one.
+        SpecError: The existing index is not ours.
     """
     target = Path(out_dir)
     if (target / INDEX_MARKER).is_file() or _is_of_earlier_version(target):
@@ -144,15 +143,15 @@ def write_index(
     Args:
         entries: One per study, each written to ``out_dir/STUDY`` unless it was not run.
         out_dir: Folder that holds the studies.
-        opening: What the page begins with.
-        more: Studies that are run when they are named: those whose pages are there are linked and
-            shown with the first of their figures, of the others the command is said.
+        opening: The first entry of the page.
+        more: Studies that run only on request: existing pages are linked and shown with their first
+            figure; for the others the command is printed.
 
     Returns:
         Path of the index page.
 
     Raises:
-        SpecError: Somebody else's index is there.
+        SpecError: An index that is not ours is there.
         OSError: It cannot be written; a full disk names the file.
     """
     target = Path(out_dir)
@@ -175,10 +174,10 @@ def write_index(
 
 
 def link_laboratory(folder: str | Path) -> bool:
-    """Lead from the index in a folder, where it is ours, to the laboratory that is now beside it.
+    """Link the laboratory from the index in the same folder, if the index is ours.
 
     Args:
-        folder: Where the laboratory was written.
+        folder: Folder of the laboratory.
 
     Returns:
         Whether there is such an index.
@@ -197,12 +196,12 @@ def link_laboratory(folder: str | Path) -> bool:
 
 
 def has_pages(folder: str | Path) -> bool:
-    """Whether pages of studies lie in folders of this one."""
+    """Return whether subfolders of this folder hold pages of studies."""
     return bool(pages_in(folder))
 
 
 def pages_in(folder: str | Path) -> list[str]:
-    """Names of this folder's folders with pages of studies."""
+    """Return names of subfolders that hold pages of studies."""
     target = Path(folder)
     if not target.is_dir():
         return []
@@ -210,10 +209,10 @@ def pages_in(folder: str | Path) -> list[str]:
 
 
 def links_of(study: str, folder: Path, *, has_index: bool = False) -> Links:
-    """Where the page of a study leads: the index above it, and the documentation's page.
+    """Return the links of a study's page: the index above it, and its documentation page.
 
-    The documentation is that of a checkout of dumbbell's source which the folder lies in; a wheel
-    has none.
+    The documentation is that of the dumbbell source checkout that contains the folder; a wheel has
+    none.
     """
     above = folder.absolute().parent
     checkout = Path(__file__).resolve().parents[3]
@@ -228,13 +227,13 @@ def links_of(study: str, folder: Path, *, has_index: bool = False) -> Links:
 
 
 def _shared(report: Report) -> str:
-    """Name of the figure in previews of links to an explanation."""
+    """Return the name of the figure in link previews of an explanation."""
     first = report.shown_first
     return first.name if report.answer and first else ""
 
 
 def _drawing(entry: IndexEntry, folder: Path) -> Markup:
-    """A study's figure as part of the index."""
+    """Return a study's figure for embedding in the index."""
     figures = folder / entry.study / "figures"
     narrow = figures / f"{entry.figure}{_NARROW}"
     drawn = narrow if narrow.is_file() else figures / f"{entry.figure}{SVG}"
@@ -252,7 +251,7 @@ def _values(table: ValueTable) -> dict[str, Any]:
 
 
 def _is_of_earlier_version(target: Path) -> bool:
-    """Whether the index was written before there was a marker: its JSON lists studies."""
+    """Whether the index was written by a version without the marker: its JSON lists studies."""
     try:
         listed = json.loads((target / "index.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -263,13 +262,13 @@ def _is_of_earlier_version(target: Path) -> bool:
 
 
 def _without_missing(entry: IndexEntry, folder: Path) -> IndexEntry:
-    """An entry whose figure could not be drawn has none."""
+    """Drop the figure of an entry if it could not be drawn."""
     picture = folder / entry.study / "figures" / f"{entry.figure}.svg"
     return entry if picture.is_file() else replace(entry, figure="", caption="")
 
 
 def _as_found(entry: IndexEntry, folder: Path) -> IndexEntry:
-    """A study that is run when it is named, as it lies there from an earlier command."""
+    """Return a study that runs only on request, as an earlier command left it."""
     place = folder / entry.study
     if not (place / REPORT.marker).is_file():
         return replace(entry, not_run=f"dumbbell reproduce {entry.study}")
@@ -279,12 +278,12 @@ def _as_found(entry: IndexEntry, folder: Path) -> IndexEntry:
 
 
 def _script(drawer: FigureDrawer, files: Sequence[FigureFiles]) -> str:
-    """What draws figures in a browser, for a page that has some to draw."""
+    """Return the script that draws figures in a browser, if the page has such figures."""
     return drawer.script() if any(one.pictures for one in files) else ""
 
 
 def _missing(files: Sequence[FigureFiles]) -> list[str]:
-    """A sentence for each reason for which figures are missing."""
+    """Return a sentence for each reason why figures are missing."""
     by_reason: dict[str, list[str]] = {}
     for one in files:
         if one.missing:
