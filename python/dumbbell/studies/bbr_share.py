@@ -1,4 +1,4 @@
-"""Who gets what beside BBR: one CUBIC flow and 1 to 32 flows of BBR, by the buffer."""
+"""Throughput of BBR beside CUBIC: one CUBIC flow and 1 to 32 BBR flows, by buffer size."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ RATE_MBPS, RTT_MS, LENGTH_S = 10.0, 40.0, 400.0
 BDP_KB = 50
 """The bandwidth-delay product as the authors' scripts round it; tc's kb has 1024 bytes."""
 FRAME, PAYLOAD = 1514, 1448
-"""Bytes of a full packet in the queue, and of what it carries."""
+"""Bytes of a full packet in the queue, and of its payload."""
 FLOWS = (1, 2, 4, 8, 16, 32)
 PRINTED = {
     1: "8.15 8.11 8.16, 9.07 9.09 9.08, 9.18 9.19 9.16, 9.28 9.28 9.28, 9.39 9.37 9.37, "
@@ -36,18 +36,18 @@ PRINTED = {
     64: "1.91 1.70 2.06, 2.51 2.33 2.23, 2.88 2.78 2.65, 3.02 2.94 2.89, 3.28 3.47 3.38, "
     "3.81 3.70 3.83",
 }
-"""Buffer in BDP to the Mbit/s of all BBR flows: a cell for each of `FLOWS`, of three trials.
+"""Total Mbit/s of all BBR flows by buffer size in BDP: a cell for each of `FLOWS`, of three trials.
 
 Data of figure 2a: repository fatihsarpkaya/bbr-shared-bottleneck, files
 data/ware_topology_exps_data/figure2a-1.csv to -3.csv, rounded to 0.01 Mbit/s.
 """
 ROUNDING_MBPS = 0.005
 RUNS = 10
-"""Of each cell: the fewest of which a prediction interval says anything."""
+"""Runs of each cell: the smallest number that gives a useful prediction interval."""
 
 
 def cell_id(bdps: int, flows: int) -> str:
-    """Of the claim about a cell."""
+    """Return the id of the claim about a cell."""
     return f"{flows}-bbr-{bdps}-bdp"
 
 
@@ -55,26 +55,26 @@ CELLS = {cell_id(bdps, flows): (bdps, flows) for flows in FLOWS for bdps in PRIN
 
 
 def printed(bdps: int, flows: int) -> tuple[float, float]:
-    """Least and greatest of the three trials, Mbit/s."""
+    """Return the minimum and maximum of the three trials, Mbit/s."""
     cell = PRINTED[bdps].split(", ")[FLOWS.index(flows)]
     trials = [float(word) for word in cell.split()]
     return min(trials), max(trials)
 
 
 def model_mbps(bdps: int, flows: int) -> float:
-    """What the model of Ware and others gives all BBR flows, of the payload that fits, Mbit/s."""
+    """Return the total rate of all BBR flows by the model of Ware et al., in Mbit/s of payload."""
     rate_pps = RATE_MBPS * 1e6 / (8 * FRAME)
     share = theory.bbr_share(flows, bdps * rate_pps * RTT_MS / 1e3, rate_pps, RTT_MS / 1e3)
     return share * RATE_MBPS * PAYLOAD / FRAME
 
 
 def bbr_mbps(run: Run, flows: int) -> float:
-    """Goodput of all BBR flows over the whole run, Mbit/s."""
+    """Return the goodput of all BBR flows over the whole run, Mbit/s."""
     return metrics.total_goodput_bps(run, [f"bbr-{n}" for n in range(1, flows + 1)]) / 1e6
 
 
 def cell(seed: int, bdps: int, flows: int) -> Trial:
-    """A cell of the figure."""
+    """Return a cell of the figure as a trial."""
     low, high = printed(bdps, flows)
     middle = (low + high) / 2
     experiment = one_line(
@@ -142,7 +142,7 @@ class BbrShare(ShortStudy):
         return [cell(self.options.seed, bdps, n) for n in flows for bdps in PRINTED]
 
     def figure(self) -> Figure:
-        """One BBR flow by the buffer: printed, measured, and by the model."""
+        """Draw one BBR flow by buffer size: published, measured, and modelled."""
         buffers = sorted(PRINTED)
         found = {(part.name, part.backend): part for part in self.finished_trials()}
         curves = []
@@ -168,7 +168,7 @@ class BbrShare(ShortStudy):
         return Figure("share", *plot, caption, title="One BBR flow beside one CUBIC flow")
 
     def table(self) -> ValueTable:
-        """Every cell beside print and model."""
+        """Return every cell beside the published value and the model."""
         plain = super().table()
         rows = [
             ValueRow(trial.statement.removesuffix(": BBR's goodput"), "Mbit/s",

@@ -1,4 +1,4 @@
-"""Rules that everybody repeats: each as one number of a run, and what is said of it."""
+"""Common rules of thumb: each as one number of a run, compared with the rule's value."""
 
 from __future__ import annotations
 
@@ -20,57 +20,57 @@ PACKET, SEGMENT = 1514, 1448
 """Bytes of a full packet in a queue, and of its payload."""
 RATE_BPS = 10e6
 BDP = round(theory.bandwidth_delay_packets(RATE_BPS, 0.04, PACKET))
-"""Packets, of 10 Mbit/s and 40 ms: the line and the path where nothing else is said."""
+"""BDP in packets of 10 Mbit/s and 40 ms: the default line and path."""
 WINDOW = theory.bandwidth_delay_packets(RATE_BPS, 0.1, PACKET)
-"""Packets that fill the policed path of 100 ms."""
+"""Window in packets that fills the policed path of 100 ms."""
 MODEM_BYTES = 128 * 1024
 LOSSES = (0.0005, 0.002, 0.004, 0.016, 0.064)
 RUNS = {True: 10, False: 40}
-"""Replications of each arm; quick's are the first of full's."""
+"""Replications of each arm; the runs of quick are the first runs of full."""
 goodput = partial(metrics.goodput_bps, flow="flow")
 utilization = partial(metrics.utilization_bits, queue=QUEUE)
 
 
 def share_of_rate(run: Run) -> float:
-    """The flow's goodput over what full packets at 10 Mbit/s carry."""
+    """Return the flow's goodput relative to full packets at 10 Mbit/s."""
     return metrics.goodput_bps(run, "flow") / (RATE_BPS * SEGMENT / PACKET)
 
 
 def passed_share(run: Run) -> float:
-    """Share of the packets that the queue did not drop."""
+    """Return the share of packets that the queue did not drop."""
     return 1 - metrics.loss_ratio(run, QUEUE)
 
 
 def near_to_far(run: Run) -> float:
-    """Goodput of the near flow over that of the far one."""
+    """Return the goodput of the near flow over that of the far flow."""
     return metrics.goodput_bps(run, "near") / metrics.goodput_bps(run, FAR)
 
 
 def ping_wait_ms(run: Run, base_ms: float) -> float:
-    """95th percentile of what pings take beyond the base round-trip time."""
+    """Return the 95th percentile of the pings' delay above the base round-trip time."""
     return float(metrics.ping_rtt_quantiles_ms(run, [0.95], probes=[PING])[0]) - base_ms
 
 
 def longest_ms(run: Run) -> float:
-    """Longest time of a packet at the line."""
+    """Return the longest sojourn time of a packet at the line."""
     return 1e3 * metrics.max_sojourn_s(run, QUEUE)
 
 
 def beside_formula(found: Found) -> Points:
-    """Rates over those of the formula with timeouts, by the share that is lost."""
+    """Return rates relative to the formula with timeouts, by loss probability."""
     rates = [8 * SEGMENT * theory.pftk_rate_pps(p, 0.1, 0.1 + 0.2) for p in LOSSES]
     each = zip(found.arms, rates, strict=True)
     return {arm: Ratio(found.values(arm), [rate] * found.n) for arm, rate in each}
 
 
 def policed(seed: int, packets: float) -> Experiment:
-    """Reno through a policer of 10 Mbit/s, on a path of 100 ms."""
+    """Run Reno through a policer of 10 Mbit/s, on a path of 100 ms."""
     police = f"police rate 10mbit burst {packets * PACKET:.0f}b drop"
     return one_line(greedy("reno"), seed=seed, rtt_ms=100, police=police)
 
 
 def trials(seed: int, runs: int) -> list[Trial]:
-    """Ten rules, some of them in two parts, and what is run for each."""
+    """Return ten rules, some with two parts, and the experiments of each."""
     line = partial(one_line, seed=seed, rate="10mbit", qdisc=f"pfifo limit {BDP}")
     wide = partial(one_line, seed=seed, rate="100mbit", qdisc="pfifo limit 10000", rtt_ms=100)
     trial = partial(Trial, runs=runs)

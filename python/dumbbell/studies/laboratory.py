@@ -22,9 +22,9 @@ SEED = 1
 IDEAL_PACKETS = 60_000
 """Load of both streams together."""
 RRUL_S, RRUL_DELAY_S = 20, 2
-"""Part of the published 60 s that suffices to show the queue."""
+"""Duration: part of the published 60 s, enough to show the queue."""
 TREE_S = 20.0
-"""Of the published 150 s."""
+"""Duration: part of the published 150 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ def study_experiments() -> Iterator[StudyExperiment]:
 
 
 _Arms = Iterator[tuple[str, str, Experiment, str]]
-"""Label, question, experiment and queue of each."""
+"""Label, question, experiment and queue of each arm."""
 
 
 def _multiplexing() -> _Arms:

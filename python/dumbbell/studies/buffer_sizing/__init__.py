@@ -1,8 +1,9 @@
-"""Router buffer sizing: 18 or 500 packets, for whom?
+"""Router buffer sizing: 18 or 500 packets, and which flows benefit.
 
-Four experiments on a tree of senders behind one bottleneck, with persistent flows and mice or with
-users in closed loops, and a small or a large buffer: thirteen published observations as claims,
-over a grid of what their source leaves out; then buffers of all sizes for three controllers.
+Four experiments on a tree of senders behind one bottleneck: persistent flows with mice, or users in
+closed loops, each with a small and a large buffer. Thirteen published observations are claims,
+judged over a grid of the parameters that the source does not give. A further part runs buffers of
+all sizes with three controllers.
 """
 
 from __future__ import annotations
@@ -41,20 +42,21 @@ from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner
 from dumbbell.tables import Array, Run
 
 POOLED = 3
-"""Replications whose flows the CDFs show."""
+"""Number of replications whose flows the CDFs show."""
 
 
 @dataclass(frozen=True, slots=True)
 class BufferSizingPreset(Preset):
-    """How much is run.
+    """Number of replications of each part.
 
     Attributes:
-        grid: Replications of each of these cases; printed levels take ten.
-        readings: Of each of these readings beyond the grid; levels take ten again.
-        all_buffers: Of each of these cells.
-        kernel: Of the four experiments, shortened, on both backends; agreement takes five.
-        own_programs: Of persistent flows by iperf itself and by our senders, shortened.
-        own_users: The same of users in closed loops.
+        grid: Replications of each of these cases; printed levels need ten.
+        readings: Replications of each of these readings beyond the grid; levels again need ten.
+        all_buffers: Replications of each of these cells.
+        kernel: Replications of the four experiments, shortened, on both backends; agreement needs
+            five.
+        own_programs: Replications of persistent flows, by iperf and by our senders, shortened.
+        own_users: Replications of users in closed loops, likewise.
     """
 
     grid: Amount[Case]
@@ -90,7 +92,7 @@ PRESETS = Presets(
 
 
 def _reduced(runs: Mapping[Setup, Run], shown: Sequence[Point]) -> BufferComparison:
-    """Single flows and runs take memory, so only those of points that are shown are kept."""
+    """Keep single flows and runs only for the points shown, because they take memory."""
     setup, run = next(iter(runs.items()))
     point = setup.case.point
     return compared(
@@ -106,13 +108,13 @@ class FourExperiments(Part[Found]):
     name = "the four experiments"
 
     def __init__(self, amount: Amount[Case]) -> None:
-        """What is run."""
+        """Set the cases to run."""
         self.amount = amount
         self.length_s = amount.length_s or published.DURATION_S
         points = list(dict.fromkeys(case.point for case in amount.over))
         nominal = [point for point in points if Case(point, "persistent").is_nominal]
         self.shown: Sequence[Point] = nominal or points
-        """Whose flows are drawn, and of which there is a table: the nominal ones, if any."""
+        """Points whose flows are drawn and tabulated: the nominal points, if any."""
 
     def run(self, runner: Runner) -> Found:
         """See `Part`."""
@@ -124,19 +126,19 @@ class FourExperiments(Part[Found]):
         return runner.replicate_groups(groups, reduced, self.amount, task=self.name)
 
     def judge(self, found: Found) -> Iterator[Judged]:
-        """Directions, then levels."""
+        """Judge directions, then levels."""
         yield from claims.judge_directions(found)
         yield from printed_levels.judge_levels(found)
 
     def tables(self, found: Found) -> Iterator[ValueTable]:
-        """Experiments, rules, and the grid."""
+        """Return tables of experiments, rules, and the grid."""
         yield from text.by_experiment(found, self.shown)
         yield text.rules()
         yield text.over_the_grid(found)
         yield text.levels_over_the_grid(found)
 
     def figures(self, found: Found) -> Iterator[Figure]:
-        """The source's CDFs, and more."""
+        """Draw the source's CDFs and further figures."""
         drawn = figures.DrawnFlows.of(found, self.length_s)
         yield from figures.distributions(drawn)
         yield from figures.completions(drawn)
@@ -145,7 +147,7 @@ class FourExperiments(Part[Found]):
             yield law
 
     def runs(self, found: Found) -> Mapping[str, Run]:
-        """The first at the first point that is shown."""
+        """Return the first runs at the first point shown."""
         return {
             f"{case.workload} {buffer}": run
             for case in found.arms
@@ -213,7 +215,7 @@ class BufferSizing(Reproduction):
         )
 
     def run_tables(self) -> dict[str, Mapping[str, Array]]:
-        """Transfers and queues of the runs that were kept."""
+        """Return transfers and queues of the stored runs."""
         if not self.four.is_finished:
             return {}
         return {

@@ -1,4 +1,4 @@
-"""Buffers of all sizes: what greedy flows of three controllers get, beyond the source's two."""
+"""Buffers of all sizes with greedy flows of three controllers, beyond the source's two sizes."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ from dumbbell.studies.shape import Amount, Part, Runner
 from dumbbell.tables import Run
 
 CONTROLLERS: Mapping[str, str] = MappingProxyType({"reno": "Reno", "cubic": "CUBIC", "bbr": "BBR"})
-"""As Linux calls them, and as people do."""
+"""Linux names of the controllers, and their usual names."""
 DURATION_S, WARM_UP_S = 60.0, 20.0
-"""Of a run, and what of it is not measured."""
+"""Duration of a run, and its warm-up, which is not measured."""
 STARVED_KBPS = 0.1
-"""What less than that is drawn as: a logarithmic axis has no 0."""
+"""Lower values are drawn at this value: a logarithmic axis has no 0."""
 _LARGEST_LOG = 100.0
 
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is run.
+    """An experiment of the grid.
 
     Attributes:
-        controller: As Linux calls it.
-        flows: How many greedy ones.
-        buffer_packets: Of the bottleneck; 18 and 500 are among them.
+        controller: Linux name of the controller.
+        flows: Number of greedy flows.
+        buffer_packets: Buffer of the bottleneck; 18 and 500 are included.
     """
 
     controller: str
@@ -47,7 +47,7 @@ class Cell:
 
 
 def cells(flows: Sequence[int], buffers_packets: Sequence[int]) -> tuple[Cell, ...]:
-    """Every controller with every number of flows and every buffer."""
+    """Return every controller with every number of flows and every buffer."""
     return tuple(
         Cell(controller, count, packets)
         for controller in CONTROLLERS
@@ -58,14 +58,14 @@ def cells(flows: Sequence[int], buffers_packets: Sequence[int]) -> tuple[Cell, .
 
 @dataclass(frozen=True, slots=True)
 class GridRun:
-    """What a run is reduced to.
+    """Numbers that a run is reduced to.
 
     Attributes:
-        utilization: Of the bottleneck, share of its rate.
-        loss: Of its packets, share.
-        wait_ms: Mean there.
-        median_kbps: Of the flows' goodputs.
-        low_kbps: Their 5th percentile: what the least favoured get.
+        utilization: Utilization of the bottleneck, share of its rate.
+        loss: Share of packets dropped there.
+        wait_ms: Mean wait there.
+        median_kbps: Median of the flows' goodputs.
+        low_kbps: 5th percentile of the flows' goodputs.
     """
 
     utilization: float
@@ -79,7 +79,7 @@ AllBuffers = Replications[Cell, GridRun]
 
 
 def experiment(cell: Cell, seed: int, duration_s: float) -> Experiment:
-    """The tree with greedy flows of one controller."""
+    """Return the tree with greedy flows of one controller."""
     return arms.network(
         arms.greedy_flows(cell.flows, cell.controller),
         cell.buffer_packets,
@@ -91,7 +91,7 @@ def experiment(cell: Cell, seed: int, duration_s: float) -> Experiment:
 
 
 def got(run: Run) -> GridRun:
-    """The numbers of a run."""
+    """Return the numbers of a run."""
     flows = np.array([goodput_bps(run, name) for name in run.flow_names]) / 1e3
     return GridRun(
         utilization_bits(run, arms.BOTTLENECK),
@@ -103,12 +103,12 @@ def got(run: Run) -> GridRun:
 
 
 class BuffersOfAllSizes(Part[AllBuffers]):
-    """No claims: the source has two buffers only."""
+    """Buffers of all sizes, without claims: the source has two buffers only."""
 
     name = "buffers of all sizes"
 
     def __init__(self, amount: Amount[Cell]) -> None:
-        """What is run."""
+        """Set the cells to run."""
         self.amount = amount
 
     def run(self, runner: Runner) -> AllBuffers:
@@ -118,7 +118,7 @@ class BuffersOfAllSizes(Part[AllBuffers]):
         return runner.replicate(experiments, got, self.amount, task=self.name, complete=True)
 
     def figures(self, found: AllBuffers) -> Iterator[Figure]:
-        """Utilization, loss, and what the median and the least favoured flows get."""
+        """Draw utilization, loss, and the median and 5th percentile of goodput."""
         yield from figures(found, self.amount.length_s or DURATION_S)
 
 
@@ -132,11 +132,11 @@ class _Drawn:
     title: str
     caption: str
     least_flows: float | None = None
-    """Of the flows, the share that gets as much or more; None where it is not about flows."""
+    """Share of flows with at least this goodput; None if the quantity is not per flow."""
 
     @property
     def is_logarithmic(self) -> bool:
-        """Whether it is a rate of flows."""
+        """Whether it is a flow rate."""
         return self.least_flows is not None
 
 
@@ -177,17 +177,17 @@ _FIGURES = (
     ),
 )
 _PANELS_HEIGHT = 440
-"""Of all panels together."""
+"""Height of all panels together."""
 _APART = 1.05
-"""Factor by which the buffers of two controllers are drawn apart, so that their bars are."""
+"""Factor by which the buffers of two controllers are drawn apart, so that bars do not overlap."""
 
 
 def figures(found: AllBuffers, length_s: float) -> list[Figure]:
-    """Utilization, loss, and what the median and the least favoured flows get by the buffer.
+    """Draw utilization, loss, and the median and 5th percentile of goodput by buffer size.
 
     Args:
-        found: What is drawn.
-        length_s: Of each run, for the captions.
+        found: The results to draw.
+        length_s: Length of each run, for the captions.
     """
     return [_figure(found, drawn, length_s) for drawn in _FIGURES]
 
@@ -216,7 +216,7 @@ def _figure(found: AllBuffers, drawn: _Drawn, length_s: float) -> Figure:
 
 
 def _ends(found: AllBuffers, drawn: _Drawn, cell: Cell) -> dict[str, float]:
-    """Mean and interval, within what the quantity can be."""
+    """Return the mean and its interval, clipped to the range of the quantity."""
     values = drawn.factor * found.values(cell, drawn.quantity)
     if drawn.least_flows is None:
         of = student_interval(values)
@@ -231,17 +231,17 @@ def _ends(found: AllBuffers, drawn: _Drawn, cell: Cell) -> dict[str, float]:
 
 
 def _panels(frame: pl.DataFrame, drawn: _Drawn, cells: Sequence[Cell]) -> alt.FacetChart:
-    """A panel for each number of flows, one below the other: the same buffer stands in a column."""
+    """Draw one panel per number of flows, stacked, so that equal buffers are aligned."""
     buffers = sorted({cell.buffer_packets for cell in cells})
     counts = list(dict.fromkeys(cell.flows for cell in cells))
     x = alt.X(
         "drawn_at:Q",
         title="Buffer (packets)",
         scale=alt.Scale(type="log", domain=[buffers[0] / 1.25, buffers[-1] * 1.25], nice=False),
-        # Without the count Vega leaves out every second value that it finds too many.
+        # Without an explicit count Vega drops every second tick value if it finds too many.
         axis=alt.Axis(values=buffers, tickCount=len(buffers), format="d", labelOverlap=False),
     )
-    # Powers of ten alone: lines between them would hide the points.
+    # Powers of ten only: lines between them would hide the points.
     marked = [10.0**power for power in range(-1, 5)] if drawn.is_logarithmic else alt.Undefined
     y, low = (
         alt.Y(
@@ -253,8 +253,8 @@ def _panels(frame: pl.DataFrame, drawn: _Drawn, cells: Sequence[Cell]) -> alt.Fa
         for name in ("mean", "low")
     )
     named: dict[str, Any] = {"shorthand": "controller:N", "title": "Controller", "sort": None}
-    # With the same names in the same order Vega makes one legend of colour and shape; that of the
-    # dashes would be a second one.
+    # With the same names in the same order Vega merges the legends of colour and shape; the dashes
+    # would get a second legend.
     names = alt.Scale(domain=list(CONTROLLERS.values()))
     colour, shape = alt.Color(**named, scale=names), alt.Shape(**named, scale=names)
     dash = alt.StrokeDash(**named, legend=None)

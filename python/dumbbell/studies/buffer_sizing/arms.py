@@ -1,4 +1,4 @@
-"""The tree, the traffic, and the grid of everything that the source does not give."""
+"""The tree, the traffic, and the grid of all parameters that the source does not give."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Buffer = Literal["small", "large"]
 WORKLOADS: Mapping[Workload, str] = MappingProxyType(
     {"persistent": "persistent flows with mice", "closed-loop": "users in closed loops"}
 )
-"""And what a reader calls them."""
+"""Workloads, with their names on the page."""
 BUFFERS: Mapping[Buffer, int] = MappingProxyType(
     {"small": published.SMALL_PACKETS, "large": published.LARGE_PACKETS}
 )
@@ -30,8 +30,8 @@ STACKS: Mapping[Stack, Mapping[str, Any]] = MappingProxyType(
     {
         # The defaults of a Linux host: SACK, initial window 10, CUBIC.
         "testbed": {"profile": "linux-6.1", "congestion_control": "cubic"},
-        # ns-2's NewReno: no SACK, no timestamps, an acknowledgement a packet, a timeout of 1 s
-        # at least; the initial window of RFC 2581.
+        # ns-2's NewReno: no SACK, no timestamps, no delayed acknowledgements, a minimum RTO of 1 s;
+        # the initial window of RFC 2581.
         "ns-2": {
             "profile": "rfc",
             "congestion_control": "reno",
@@ -43,33 +43,34 @@ STACKS: Mapping[Stack, Mapping[str, Any]] = MappingProxyType(
         },
     }
 )
-"""The two readings of a source that never names its congestion control."""
+"""Two interpretations, because the source does not name its congestion control."""
 
 GREEDY: Mapping[str, str] = MappingProxyType({"kind": "greedy"})
 PERSISTENT_PER_HOST: Mapping[Load, int] = MappingProxyType({"light": 5, "medium": 14, "heavy": 43})
-"""43 on each of 18 hosts are the 772 flows with which B = CT/sqrt(N) turns 500 into 18 packets;
-the others are a third and a ninth of that."""
+"""43 on each of 18 hosts give the 772 flows for which B = CT/sqrt(N) turns 500 into 18 packets; the
+other loads are a third and a ninth of that."""
 USERS_PER_HOST: Mapping[Load, int] = MappingProxyType({"light": 13, "medium": 26, "heavy": 52})
-"""Without queues and losses they would ask for about half, once and twice the bottleneck."""
+"""Without queueing and losses, the offered load is about half, one and two times the bottleneck
+rate."""
 MICE_PER_S = 2
-"""Of each host."""
+"""Rate of mice per host."""
 MEAN_MOUSE_BYTES = 15_000
 MEAN_TRANSFER_BYTES = 30_000
 THINK_S = 1
 START_JITTER = "1s"
-"""A command typed into 18 windows at once does not start 18 programs at the same instant."""
+"""The source started 18 programs by hand, so they did not start at the same instant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A setting of what the source does not give.
+    """A setting of the parameters that the source does not give.
 
     Attributes:
         stack: TCP of all hosts.
-        load: How many flows.
-        hosts: Source nodes: 18 as the text has it (three below each h2), or 14 as a binary tree
-            has.
-        tail: Shape of the Pareto law of sizes; smaller is heavier.
+        load: Number of flows.
+        hosts: Source nodes: 18 according to the text (three below each h2), or 14 for a binary
+            tree.
+        tail: Shape of the Pareto distribution of sizes; a smaller shape has a heavier tail.
     """
 
     stack: Stack = "testbed"
@@ -79,7 +80,7 @@ class Point:
 
     @property
     def parameters(self) -> dict[str, float | str]:
-        """As a verdict names them."""
+        """Return the parameters as a verdict names them."""
         return {
             "TCP": self.stack,
             "load": self.load,
@@ -99,14 +100,14 @@ GRID: tuple[Point, ...] = tuple(
     )
     for stack in STACKS
 )
-"""Fixed before anything was judged; the nominal points of both stacks first."""
+"""The grid, fixed before anything was judged; the nominal points of both stacks come first."""
 LIGHT = tuple(point for point in GRID if point.load == "light")
-"""The part of it that takes the least time to run."""
+"""The part of the grid with the shortest run time."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """What is run with both buffers.
+    """An experiment that is run with both buffers.
 
     Attributes:
         point: The free parameters.
@@ -118,25 +119,25 @@ class Case:
 
     @property
     def is_nominal(self) -> bool:
-        """Whether nothing but the stack differs from the nominal point."""
+        """Whether it differs from the nominal point at most in the stack."""
         return self.point == Point(self.point.stack)
 
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """One of the runs of a case."""
+    """One run of a case."""
 
     case: Case
     buffer: Buffer
 
 
 def cases(points: Iterable[Point]) -> tuple[Case, ...]:
-    """Both workloads at each point."""
+    """Return both workloads at each point."""
     return tuple(Case(point, workload) for point in points for workload in WORKLOADS)
 
 
 def both_buffers(case: Case, *, seed: int, duration_s: float) -> dict[Setup, Experiment]:
-    """The runs of a case: alike but for the buffer, with the same arrivals."""
+    """Return the runs of a case: they differ in the buffer only, and have the same arrivals."""
     return {
         Setup(case, buffer): experiment(
             case.point, case.workload, packets, seed=seed, duration_s=duration_s
@@ -155,7 +156,7 @@ class Tree:
 
 @cache
 def tree(hosts: int) -> Tree:
-    """The tree with 14 or 18 source nodes: two h1, four h2, and two or three h3 below each h2."""
+    """Return the tree of 14 or 18 source nodes: two h1, four h2, two or three h3 below each h2."""
     delays = published.DELAYS_MS
     fast = f"{published.LINK_BPS}bit"
     links: list[dict[str, Any]] = [
@@ -176,13 +177,14 @@ def tree(hosts: int) -> Tree:
 def experiment(
     point: Point, workload: Workload, buffer_packets: int, *, seed: int, duration_s: float
 ) -> Experiment:
-    """One of the four experiments.
+    """Return one of the four experiments.
 
     Args:
         point: The free parameters.
         workload: Persistent flows with mice, or users in closed loops.
-        buffer_packets: Of the bottleneck's pfifo.
-        seed: Of all randomness; flows of the same name see the same arrivals whatever the buffer.
+        buffer_packets: Limit of the bottleneck's pfifo.
+        seed: Seed of all random streams; flows of the same name have the same arrivals with either
+            buffer.
         duration_s: The source's 150 s, or a shortened run.
     """
     flows: list[dict[str, Any]] = []
@@ -196,7 +198,7 @@ def experiment(
 
 
 def persistent(host: str, point: Point) -> list[dict[str, Any]]:
-    """The persistent flows of one source node."""
+    """Return the persistent flows of one source node."""
     return [
         flow(f"long-{host}-{at}", host, STACKS[point.stack], GREEDY)
         for at in range(1, PERSISTENT_PER_HOST[point.load] + 1)
@@ -204,7 +206,7 @@ def persistent(host: str, point: Point) -> list[dict[str, Any]]:
 
 
 def users(host: str, point: Point, count: int) -> list[dict[str, Any]]:
-    """`count` users in closed loops at one source node."""
+    """Return `count` users in closed loops at one source node."""
     return [
         flow(f"user-{host}-{at}", host, STACKS[point.stack], closed_loop(point.tail))
         for at in range(1, count + 1)
@@ -220,7 +222,7 @@ def network(
     duration_s: float,
     warm_up_s: float = 0,
 ) -> Experiment:
-    """The tree with any traffic."""
+    """Return the tree with any traffic."""
     bottleneck = {
         "a": "target2",
         "b": "target1",
@@ -241,7 +243,7 @@ def network(
 
 
 def typed(packets: int) -> Experiment:
-    """The tree with one persistent flow a source node, to print what one would type."""
+    """Return the tree with one persistent flow per source node, for printing its commands."""
     flows = [
         flow(f"long-{host}-1", host, STACKS["testbed"], GREEDY)
         for host in tree(published.SOURCES).sources
@@ -250,7 +252,7 @@ def typed(packets: int) -> Experiment:
 
 
 def greedy_flows(count: int, controller: str) -> list[dict[str, Any]]:
-    """`count` greedy flows of one of Linux's controllers, spread over the 18 sources."""
+    """Return `count` greedy flows of a Linux controller, spread over the 18 sources."""
     sources = tree(published.SOURCES).sources
     return [
         {
@@ -266,32 +268,32 @@ def greedy_flows(count: int, controller: str) -> list[dict[str, Any]]:
 
 
 def mice(tail: float) -> dict[str, Any]:
-    """Short transfers of one host: a Poisson process."""
+    """Return the short transfers of one host: a Poisson process."""
     return arrivals_of(pareto(tail, MEAN_MOUSE_BYTES))
 
 
 def closed_loop(tail: float) -> dict[str, Any]:
-    """One user: heavy-tailed sizes, exponential thinking times."""
+    """Return one user: heavy-tailed sizes, exponential think times."""
     return users_of(pareto(tail, MEAN_TRANSFER_BYTES), THINK_S)
 
 
 def arrivals_of(sizes: str) -> dict[str, Any]:
-    """Short transfers of one host, with any law of sizes."""
+    """Return the short transfers of one host, with any distribution of sizes."""
     return {"kind": "arrivals", "gap": f"exponential {MICE_PER_S}pps", "size": sizes}
 
 
 def users_of(sizes: str, think_s: float) -> dict[str, Any]:
-    """One user, with any law of sizes and mean thinking time."""
+    """Return one user, with any distribution of sizes and mean think time."""
     return {"kind": "closed_loop", "size": sizes, "think": f"exponential {think_s:g}s"}
 
 
 def pareto(shape: float, mean_bytes: float) -> str:
-    """A Pareto law of sizes with that mean."""
+    """Return a Pareto distribution of sizes with that mean."""
     return f"pareto {shape:g} {mean_bytes * (shape - 1) / shape:g}B"
 
 
 def flow(name: str, host: str, tcp: Mapping[str, Any], source: Mapping[str, Any]) -> dict[str, Any]:
-    """A flow of one source node to the sink."""
+    """Return a flow of one source node to the sink."""
     return {
         "name": name,
         "from": host,

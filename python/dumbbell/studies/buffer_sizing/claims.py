@@ -1,9 +1,9 @@
-"""The thirteen observations as claims, each with its rule and margin, written before anything runs.
+"""The thirteen observations as claims, each with its rule and margin, fixed before any run.
 
-What the source says of one workload and of both is a claim about each workload. Directions are
-judged over the grid of what the source leaves open; the levels that it prints of one experiment
-are judged together, because one unknown point of that grid gave them all. Where testbed and paper
-disagree, each is judged with the TCP that its own platform suggests.
+An observation about both workloads gives a claim for each workload. Directions are judged over the
+grid of the parameters that the source does not give. The levels printed for one experiment are
+judged together, because a single unknown grid point produced all of them. If testbed and paper
+disagree, each is judged with the TCP of its platform.
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ from dumbbell.studies.buffer_sizing.measures import (
 E = TypeVar("E")
 
 FULL = 0.05
-"""Utilizations that differ by less count as the same: "full" is said of a figure."""
+"""Utilizations that differ by less count as equal: the source reads "full" off a figure."""
 CLOSE = 0.10
-"""Throughputs that differ by less, relatively, count as close."""
+"""Throughputs with a smaller relative difference count as close."""
 STEPS = 0.5
-"""Of the variance, between groups of flows: steps show in the CDF."""
+"""Minimum share of variance between groups of flows for which the CDF shows steps."""
 BOTH_STACKS: tuple[Stack, ...] = tuple(arms.STACKS)
 
 _WHEN = "2026-11-22"
@@ -75,20 +75,20 @@ _MARGINS = Amendment(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Observation(Generic[E]):
-    """What is said of one workload, whatever the source leaves open.
+    """An observation about one workload, for any value of the unpublished parameters.
 
     Attributes:
-        id: Of the claim, and of its fact.
-        statement: What is said, with the numbers of the source's observations before it.
-        source: By whom.
-        workload: Of which.
-        rule: At each point of the grid.
-        evidence: For it, from the replications of a case.
-        measured: How, in words.
-        stacks: Readings of TCP that it is about.
-        is_headline: Whether it is judged at the light load alone too, as the quick preset does.
-        family: Statement for both workloads, of those that are about both.
-        amended: When its rule was changed after a run.
+        id: Id of the claim, and of its fact.
+        statement: The observation, preceded by the source's numbers of observations.
+        source: The source.
+        workload: The workload.
+        rule: Rule applied at each point of the grid.
+        evidence: Computes the rule's evidence from the replications of a case.
+        measured: Description of the measurement.
+        stacks: TCP stacks that it applies to.
+        is_headline: Whether it is also judged at the light load alone, as in the quick preset.
+        family: Statement for both workloads, if the observation is about both.
+        amended: Date at which its rule was changed after a run.
     """
 
     id: str
@@ -106,12 +106,12 @@ class Observation(Generic[E]):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """The grid, or a part of it that is judged on its own.
+    """The grid, or a part of it that is judged separately.
 
     Attributes:
-        suffix: Of a claim's id.
+        suffix: Suffix of a claim's id.
         where: Added to its statement.
-        points: All of it.
+        points: Its points.
         headlines_only: Whether only headlines are judged over it.
     """
 
@@ -137,7 +137,7 @@ def _curve(measure: Callable[[BufferComparison], Any]) -> Callable[[Found, Case]
 
 
 def _spreads(found: Found, case: Case) -> Ratio:
-    """Throughput's spread over the large flows, B_s over B_l."""
+    """Return the throughput spread of large flows with B_s over that with B_l."""
     return Ratio(
         found.values(case, lambda of: of.small.large.spread),
         found.values(case, lambda of: of.large.large.spread),
@@ -145,7 +145,7 @@ def _spreads(found: Found, case: Case) -> Ratio:
 
 
 def _over_its_twin(found: Found, case: Case) -> Curves:
-    """Loss with B_s with the testbed's TCP less ns-2's, which sees the same arrivals."""
+    """Return loss with B_s of the testbed's TCP minus that of ns-2's, for the same arrivals."""
     twin = replace(case, point=replace(case.point, stack="ns-2"))
     testbed, ns_2 = (found.values(one, lambda of: of.small.large.loss) for one in (case, twin))
     return Curves((testbed - ns_2).reshape(-1, 1))
@@ -157,7 +157,7 @@ def _later(of: BufferComparison) -> float:
 
 
 def _about_both(workload: Workload) -> Iterator[Observation[Any]]:
-    """What the source concludes of both workloads, of one of them."""
+    """Return the source's conclusions about both workloads, for one workload."""
     number, what, flows = {
         "persistent": ("1", "persistent flows with mice", "persistent flows"),
         "closed-loop": ("6", "users in closed loops", "large flows of users in closed loops"),
@@ -297,9 +297,9 @@ OBSERVATIONS: tuple[Observation[Any], ...] = (
 
 
 def judge_directions(found: Found) -> Iterator[Judged]:
-    """Every observation over the grid, and the headlines over its light part too.
+    """Judge every observation over the grid, and headlines over its light part too.
 
-    Over a part that was not run completely nothing is judged.
+    A part that was not run completely is not judged.
     """
     for of in OBSERVATIONS:
         for span in (WHOLE, LIGHT):
@@ -335,7 +335,7 @@ def _judge_over(of: Observation[Any], span: Span, found: Found) -> Judged:
 
 
 def decide_at(of: Observation[Any], point: Point, found: Found) -> Decision | None:
-    """What is found at one point; None where it is not about it, or it was not run."""
+    """Decide an observation at one point; None if it does not apply or was not run."""
     case = Case(point, of.workload)
     if point.stack not in of.stacks or case not in found.results:
         return None
@@ -347,14 +347,14 @@ def decide_at(of: Observation[Any], point: Point, found: Found) -> Decision | No
 
 
 def settings(points: Sequence[Point]) -> list[Setting]:
-    """Of each point, by what differs among them."""
+    """Return the settings of each point, restricted to those that differ."""
     told = [point.parameters for point in points]
     varied = [name for name in told[0] if len({each[name] for each in told}) > 1]
     return [{name: each[name] for name in varied} for each in told]
 
 
 def grid_words(points: Sequence[Point]) -> str:
-    """What varies over these points, as a rule names it."""
+    """Return the parameters that vary over these points, as a rule names them."""
     varied = ", ".join(settings(points)[0])
     return f"{varied}: {len(points)} points" if varied else "one point"
 
@@ -370,7 +370,7 @@ class BackendAgreementOf:
 
     Attributes:
         what: Completes a sentence.
-        rule: How far apart they may be.
+        rule: Rule with the allowed difference.
     """
 
     what: str
@@ -393,11 +393,11 @@ AGREEMENT: Mapping[str, BackendAgreementOf] = MappingProxyType(
         ),
     }
 )
-"""Attribute of what a run is reduced to, and the rule."""
+"""Rules by attribute of the reduced run."""
 
 
 def judge_agreement(workload: Workload, packets: int, quantity: str, sides: Sides) -> Judged:
-    """Do simulator and kernel agree in one of the four experiments?"""
+    """Judge whether simulator and kernel agree in one of the four experiments."""
     agreed = AGREEMENT[quantity]
     claim = Claim(
         id=f"agreement-{workload}-{packets}-{quantity.replace('_', '-')}",
@@ -414,6 +414,6 @@ def judge_agreement(workload: Workload, packets: int, quantity: str, sides: Side
 
 
 def sides_of(sim: Floats, kernel: Floats) -> Sides:
-    """The same replications on both."""
+    """Return the same replications on both backends."""
     n = min(sim.size, kernel.size)
     return Sides(sim[:n], kernel[:n], Pairing.SHARED_STREAMS)

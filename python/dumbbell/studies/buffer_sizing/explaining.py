@@ -1,8 +1,8 @@
-"""Does what the source leaves open besides the grid give what it prints?
+"""Tests whether unpublished parameters outside the grid reproduce the printed numbers.
 
-Each attempt is one more thing taken for granted, over one or a few readings. It is judged by the
-rule that judges the grid: all levels of an experiment together at one point. Where that fails,
-what is left without the levels that stand in the way is asked for too, and says so in its name.
+Each attempt makes one additional assumption, over one or a few readings. It is judged by the rule
+of the grid: all levels of an experiment together at one point. If that fails, a further attempt
+omits the levels that disagree, and its name says so.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ AFTERWARDS = Amendment(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Attempt:
-    """Readings that share what they take for granted.
+    """Readings that share an assumption.
 
     Attributes:
-        name: Ends the id of the claim.
-        workload: Of the experiment.
-        platform: Whose levels.
-        readings: In which it is tried.
-        without: Fields of the levels that are not asked for.
+        name: Suffix of the claim's id.
+        workload: Workload of the experiment.
+        platform: Platform whose levels are judged.
+        readings: Readings to run.
+        without: Fields of the levels that are omitted.
     """
 
     name: str
@@ -66,7 +66,7 @@ class Attempt:
 
     @property
     def claim(self) -> str:
-        """Id of the claim."""
+        """Return the id of the claim."""
         return f"levels-{self.workload}-{self.platform}-{self.name}"
 
 
@@ -104,7 +104,7 @@ ATTEMPTS: tuple[Attempt, ...] = (
     ),
     _attempt("persistent", "testbed", "gro", *readings.LINUX_GRO),
     _attempt("closed-loop", "testbed", "gro", *readings.LINUX_GRO_USERS),
-    # Both buffers give the same there, so the share at which the CDFs cross is any.
+    # Both buffers give the same result there, so the share at which the CDFs cross is arbitrary.
     _attempt(
         "closed-loop",
         "testbed",
@@ -122,11 +122,11 @@ ATTEMPTS: tuple[Attempt, ...] = (
         without=_MAXIMA,
     ),
 )
-"""Every one of them is a claim."""
+"""All attempts; each one is a claim."""
 
 
 def judge_attempts(found: Found) -> Iterator[Judged]:
-    """Every attempt whose readings were run."""
+    """Judge every attempt whose readings were run."""
     for attempt in ATTEMPTS:
         if all(reading in found.results for reading in attempt.readings):
             yield judge_together(
@@ -142,15 +142,15 @@ def judge_attempts(found: Found) -> Iterator[Judged]:
 
 
 BY_THE_LAW = 0.25
-"""Throughputs that differ by less, relatively, count as what an approximation gives."""
+"""Throughputs with a smaller relative difference count as matching an approximation."""
 _LAW = Amendment("2026-11-23", "until then the law was drawn and not judged")
 _SMALL_TOO = Amendment("2026-11-23", "until then large flows alone were looked at")
 
 
 def judge_beyond(found: Found) -> Iterator[Judged]:
-    """What is said of any flows: small ones too vary more, and the square-root law holds.
+    """Judge statements about any flows: small flows also vary more, and the square-root law holds.
 
-    Over all readings of a workload but those that merge frames, if all of them were run.
+    Uses all readings of a workload except those that merge frames, if all of them were run.
     """
     if not all(reading in found.results for reading in readings.READINGS):
         return
@@ -191,7 +191,7 @@ def judge_beyond(found: Found) -> Iterator[Judged]:
 
 
 def _over_the_law(found: Found, buffer: Buffer, reading: Reading) -> Runs:
-    """The law counts packets, and `measures` takes them to be full ones."""
+    """Return throughput over the law. The law counts packets; `measures` assumes full ones."""
     full = arms.PACKET_BYTES / (reading.packet_bytes + arms.PACKET_BYTES - FULL_PACKET_BYTES)
     return Runs(found.values(reading, lambda of: math.log(full * getattr(of, buffer).over_law)))
 
@@ -208,7 +208,7 @@ def _judge_over_readings(
     amended: Amendment,
     note: str,
 ) -> Judged:
-    # Where frames are merged, a packet is no measure of what a flow sends.
+    # If frames are merged, the number of packets does not measure what a flow sends.
     these = [
         reading for reading in readings.READINGS if reading.workload == workload and not reading.gro
     ]
@@ -230,7 +230,7 @@ def _judge_over_readings(
 
 
 def settings(of: Sequence[Reading]) -> list[Setting]:
-    """What is not usual in any of them, of each."""
+    """Return, for each reading, the parameters that are unusual in at least one of them."""
     names = [name for name in of[0].parameters if any(name in reading.unusual for reading in of)]
     return [{name: reading.parameters[name] for name in names} for reading in of]
 
@@ -246,7 +246,7 @@ class Readings(Part[Found]):
     name = "readings beyond the grid"
 
     def __init__(self, amount: Amount[Reading]) -> None:
-        """What is run."""
+        """Set the readings to run."""
         self.amount = amount
 
     def run(self, runner: Runner) -> Found:
@@ -259,12 +259,12 @@ class Readings(Part[Found]):
         return runner.replicate_groups(groups, _reduced, self.amount, task=self.name)
 
     def judge(self, found: Found) -> Iterator[Judged]:
-        """Levels together, then directions."""
+        """Judge levels together, then directions."""
         yield from judge_attempts(found)
         yield from judge_beyond(found)
 
     def tables(self, found: Found) -> Iterator[ValueTable]:
-        """What one run would print at each reading."""
+        """Return what one run would print at each reading."""
         for workload in EXPERIMENTS:
             for platform, stack in STACK_OF.items():
                 these = [
@@ -293,7 +293,7 @@ _OTHERS: Mapping[str, Callable[[BufferComparison], float]] = {
     "loss of large flows with B_s": lambda of: of.small.large.loss,
     "packets dropped with B_s": lambda of: of.small.drop_share,
 }
-"""What was not asked for, and follows."""
+"""Consequences of the reading that were not fitted."""
 
 
 def _table(
@@ -328,7 +328,7 @@ def _table(
 
 
 def label(reading: Reading) -> str:
-    """A reading in a few words, such as a column's title."""
+    """Return a short name of a reading, such as a column's title."""
     what = "flows" if reading.workload == "persistent" else "users"
     words = [f"{reading.hosts} nodes with {reading.per_host} {what}", reading.sizes]
     words += [] if reading.think_s == arms.THINK_S else [f"thinking {reading.think_s:g} s"]

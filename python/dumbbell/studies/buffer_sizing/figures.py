@@ -1,4 +1,4 @@
-"""The study's figures: the source's CDFs, completion times, the law of losses."""
+"""The study's figures: the source's CDFs, completion times, and the loss-throughput law."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class DrawnFlows:
-    """The flows of the first replications of the cases that are drawn.
+    """The flows of the first replications of the cases drawn.
 
     Attributes:
-        flows: Of each run's replications.
-        length_s: Of a run, for the captions.
+        flows: Flows of each run's replications.
+        length_s: Length of a run, for the captions.
     """
 
     flows: Mapping[Setup, Sequence[Flows]]
@@ -39,7 +39,7 @@ class DrawnFlows:
 
     @classmethod
     def of(cls, found: Found, length_s: float) -> DrawnFlows:
-        """Those that were kept."""
+        """Return the stored flows."""
         flows = {
             Setup(case, buffer): [each.flows[buffer] for each in found.of(case) if each.flows]
             for case in found.arms
@@ -49,7 +49,7 @@ class DrawnFlows:
 
     @property
     def words(self) -> str:
-        """Of what a curve is."""
+        """Return a description of a curve."""
         runs = max(map(len, self.flows.values()), default=0)
         loads = dict.fromkeys(setup.case.point.load for setup in self.flows)
         return (
@@ -63,14 +63,14 @@ LABELS: Mapping[Buffer, str] = {
     "large": f"{published.LARGE_PACKETS} packets",
 }
 _WIDTHS = (1.5, 3.0)
-"""Of the lines: the larger buffer's are thicker, also in print without colour."""
+"""Line widths: the larger buffer's lines are thicker, to be distinguishable in print."""
 _CDF_END = 0.97
-"""Quantile at which the axis of a CDF ends: the last few flows would squeeze all others."""
+"""Quantile at which the axis of a CDF ends: the highest values would compress the rest."""
 _DRAWN = 1500
-"""Points of a scatter plot at most."""
+"""Maximum points of a scatter plot."""
 _BINS = 12
 _LEAST_OF_A_BIN = 20
-"""Transfers: the median of fewer is an accident."""
+"""Minimum transfers in a bin: the median of fewer is unreliable."""
 
 
 def _pooled(flows: Sequence[Flows], quantity: str, size: Size) -> Floats:
@@ -80,7 +80,7 @@ def _pooled(flows: Sequence[Flows], quantity: str, size: Size) -> Floats:
 
 
 def distributions(drawn: DrawnFlows) -> Iterator[Figure]:
-    """CDFs of throughput and loss, by workload and size, as the source's four figures have them."""
+    """Draw CDFs of throughput and loss, by workload and size, like the source's four figures."""
     for workload, words in arms.WORKLOADS.items():
         for quantity, factor, x_title, what in (
             ("throughput_kbps", 1.0, "Throughput (kbit/s)", "Throughput"),
@@ -123,9 +123,10 @@ def distributions(drawn: DrawnFlows) -> Iterator[Figure]:
 
 
 def _printed(what: str, workload: Workload, size: Size) -> list[Curve]:
-    """What the source tells of a distribution as a point of it: shares without any loss.
+    """Return a printed level that is a point of a distribution: shares without any loss.
 
-    Its other levels are of two distributions at once ("80 % do better") and stand in the claims.
+    The other printed levels compare two distributions ("80 % do better") and are only in the
+    claims.
     """
     if what != "Loss":
         return []
@@ -175,7 +176,7 @@ _CAPTIONS = {
 
 
 def completions(drawn: DrawnFlows) -> Iterator[Figure]:
-    """Median completion time and slowdown of users' transfers by their size."""
+    """Draw median completion time and slowdown of users' transfers by size."""
     for quantity, y_title, title, caption in (
         (
             "completion_s",
@@ -222,7 +223,7 @@ def completions(drawn: DrawnFlows) -> Iterator[Figure]:
 
 
 def _by_size(flows: Sequence[Flows], quantity: str) -> tuple[Floats, Floats]:
-    """Median of a quantity over equal steps of the logarithm of the size."""
+    """Return the median of a quantity in bins of equal width in log size."""
     sizes = np.concatenate([each.bytes for each in flows]).astype(float)
     values = np.concatenate([getattr(each, quantity) for each in flows])
     known = np.isfinite(values) & (sizes > 0)
@@ -238,7 +239,7 @@ def _by_size(flows: Sequence[Flows], quantity: str) -> tuple[Floats, Floats]:
 
 
 def law_of_losses(drawn: DrawnFlows) -> Figure | None:
-    """Throughput of persistent flows against R = 0.87/(T sqrt(p)) with the flow's own losses."""
+    """Draw throughput of persistent flows against R = 0.87/(T sqrt(p)) with each flow's loss."""
     rows = []
     ends: list[float] = []
     for setup, of in drawn.flows.items():

@@ -1,8 +1,8 @@
-"""A shortened run of the four experiments on the Linux kernel, and the same in the simulator.
+"""The four experiments, shortened, on the Linux kernel and in the simulator.
 
-Both backends get the same description and draw the same arrivals, sizes and thinking times. Of runs
-equally long on both sides agreement can be judged, whatever the source's length; nothing that the
-source says is judged here.
+Both backends get the same description and the same arrivals, sizes and think times. Runs of equal
+length suffice to judge agreement, whatever the source's length. No published statement is judged
+here.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ from dumbbell.tables import Run
 
 POINT = Point("testbed", "light")
 DURATION_S = 20.0
-"""Of a run on either backend."""
+"""Duration of a run on either backend."""
 UNITS: Mapping[str, str] = {name: agreed.rule.unit for name, agreed in claims.AGREEMENT.items()}
 
 
 @dataclass(frozen=True, slots=True)
 class ShortenedRun:
-    """A run.
+    """Numbers of a run.
 
     Attributes:
-        utilization: Of the bottleneck, share of its rate.
-        drop_share: Of the packets that came to it.
-        mean_wait_ms: There.
-        small_completion_ms: Median of the transfers of up to 100 kB that were completed; NaN
-            where none was.
+        utilization: Utilization of the bottleneck, share of its rate.
+        drop_share: Share of the packets arriving there that were dropped.
+        mean_wait_ms: Mean wait there.
+        small_completion_ms: Median completion time of transfers of up to 100 kB; NaN if none was
+            completed.
     """
 
     utilization: float
@@ -48,7 +48,7 @@ class ShortenedRun:
 
 
 def shortened(run: Run) -> ShortenedRun:
-    """The numbers of a run."""
+    """Return the numbers of a run."""
     size, taken = run.column("transfers", "bytes"), completion_time_s(run)
     small = np.isfinite(taken) & (size >= 0) & (size <= published.LARGE_BYTES)
     return ShortenedRun(
@@ -68,7 +68,7 @@ class ShortenedOnBothBackends:
 
 
 def experiments(seed: int, duration_s: float) -> dict[Setup, Experiment]:
-    """The four, shortened."""
+    """Return the four experiments, shortened."""
     return {
         setup: experiment
         for workload in arms.WORKLOADS
@@ -79,21 +79,21 @@ def experiments(seed: int, duration_s: float) -> dict[Setup, Experiment]:
 
 
 class BesideTheKernel(Part[ShortenedOnBothBackends]):
-    """Do both backends agree, experiment by experiment?"""
+    """Whether both backends agree, experiment by experiment."""
 
     name = "shortened"
 
     def __init__(self, seed: int, amount: Amount[str]) -> None:
-        """What is run."""
+        """Set the experiments to run."""
         self.amount = amount
         self.experiments = experiments(seed, amount.length_s or DURATION_S)
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """Where the kernel is asked for; its simulator then runs too."""
+        """Whether the kernel is requested; the simulator then runs too."""
         return "kernel" in options.backends
 
     def on_kernel(self) -> Iterable[Experiment]:
-        """One of the four: they are alike in what the kernel has to know."""
+        """Return one of the four: they do not differ in what the kernel check needs."""
         return list(self.experiments.values())[:1]
 
     def run(self, runner: Runner) -> ShortenedOnBothBackends:
@@ -113,7 +113,7 @@ class BesideTheKernel(Part[ShortenedOnBothBackends]):
         return ShortenedOnBothBackends(sim, kernel)
 
     def judge(self, found: ShortenedOnBothBackends) -> Iterator[Judged]:
-        """Four numbers of each of the four."""
+        """Judge four numbers of each of the four experiments."""
         for setup in self.experiments:
             for quantity in claims.AGREEMENT:
                 sides = claims.sides_of(
@@ -123,7 +123,7 @@ class BesideTheKernel(Part[ShortenedOnBothBackends]):
                 yield claims.judge_agreement(setup.case.workload, packets, quantity, sides)
 
     def tables(self, found: ShortenedOnBothBackends) -> Iterator[ValueTable]:
-        """Both backends side by side."""
+        """Return both backends side by side."""
         sides = {"simulator": found.sim, "Linux kernel": found.kernel}
         columns = [
             f"{setup.case.workload}, {arms.BUFFERS[setup.buffer]} packets, {where}"

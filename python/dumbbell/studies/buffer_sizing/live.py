@@ -1,4 +1,4 @@
-"""The page's live figure: users crowd at a router, and another buffer serves them better."""
+"""The page's live figure: the number of users grows, and another buffer size becomes better."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from dumbbell.studies.buffer_sizing import arms, published
 from dumbbell.studies.buffer_sizing.arms import Buffer, Point, Stack
 
 DURATION_S = 30.0
-"""Of a run in the page, a second or less for a browser; the source's were of 150 s. The network and
-its users are the study's."""
+"""Duration of a run in the page, which takes a browser a second or less; the source's runs took 150
+s. Network and users are those of the study."""
 USERS_PER_HOST = (13, 18, 26, 36, 52, 73, 104)
-"""From the study's light load to twice its heavy one, by steps of about 1.4."""
+"""From the study's light load to twice its heavy load, by factors of about 1.4."""
 RUNS = 5
-"""Runs that differ in nothing but their random numbers."""
+"""Runs that differ only in their random numbers."""
 IDS: Mapping[Buffer, str] = {"small": "small", "large": "large"}
 LEAST_KBPS, MOST_KBPS = 5, 20_000
 """Ends of the axis of throughputs."""
 
 
 def _experiment(buffer: Buffer, seed: int) -> Experiment:
-    """With one user a source node, who stands for all of that node."""
+    """Return the experiment with one user per source node, representing all users of that node."""
     flows = [
         flow
         for host in arms.tree(published.SOURCES).sources
@@ -74,7 +74,7 @@ def _stack_stop(stack: Stack, value: float, words: str) -> LiveStop:
 
 
 def _printed(stack: float, levels: published.ClosedLoopLevels) -> list[LiveCurve]:
-    """Shares as printed, at every number of users: the source does not say how many there were."""
+    """Return printed shares at every number of users: the source does not give the number."""
     shares = {
         "large flows": levels.large_better_with_large,
         "small flows": levels.small_better_with_large,
@@ -96,7 +96,7 @@ def hero(seed: int) -> LiveHero:
     """The live figure.
 
     Args:
-        seed: Of the study.
+        seed: Seed of the study.
     """
     return LiveHero(
         form=Form.CROWD,

@@ -1,4 +1,4 @@
-"""From the runs of both buffers to the numbers that the observations are about."""
+"""Reduction of the runs with both buffers to the numbers in the observations."""
 
 from __future__ import annotations
 
@@ -32,29 +32,30 @@ Floats = NDArray[np.float64]
 Size = Literal["large", "small"]
 SIZES: tuple[Size, ...] = ("large", "small")
 LEVELS = (0.1, 0.25, 0.5, 0.75, 0.9)
-"""At which the quantiles of the loss are compared."""
+"""Quantile levels at which loss is compared."""
 LATE = 0.95
-"""Of the transfers, when it is about the slow ones."""
+"""Quantile of completion times that represents slow transfers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Flows:
-    """The flows of one run, as the source's capture behind the bottleneck shows them.
+    """The flows of one run, as seen in the source's capture behind the bottleneck.
 
-    Flows of which fewer than two packets arrived have no duration and are left out.
+    Flows with fewer than two packets have no duration and are left out.
 
     Attributes:
         throughput_kbps: Bits on an Ethernet from the first to the last packet; shape (flows,).
-        loss: By the source's rule: retransmissions over packets there.
-        dropped: What was really dropped, over packets sent whose fate is known.
-        is_large: More than 100 kB arrived.
-        base_rtt_s: Of the flow's path.
-        bytes: Asked for; -1 without an end.
-        completion_s: NaN where it was not completed.
+        loss: Loss by the source's rule: retransmissions over packets in the capture.
+        dropped: Actual drops, over packets sent whose fate is known.
+        is_large: Whether more than 100 kB arrived.
+        base_rtt_s: Base round-trip time of the flow's path.
+        bytes: Transfer size; -1 if unlimited.
+        completion_s: Completion time; NaN if not completed.
         slowdown: Completion time over the least that the path allows.
-        end_to_end_kbps: The same bits from the start of the connection to its completion.
-        left_out: Flows without duration.
-        mean_wait_s: At the bottleneck.
+        end_to_end_kbps: Throughput of the same bits from the start of the connection to its
+            completion.
+        left_out: Number of flows without duration.
+        mean_wait_s: Mean wait at the bottleneck.
     """
 
     throughput_kbps: Floats
@@ -70,7 +71,7 @@ class Flows:
     mean_wait_s: float
 
     def of(self, size: Size) -> NDArray[np.bool_]:
-        """Which flows are large or small."""
+        """Return which flows are large or small."""
         return self.is_large if size == "large" else ~self.is_large
 
 
@@ -79,15 +80,15 @@ class FlowsOfSize:
     """Large or small flows of one run; NaN where there are none.
 
     Attributes:
-        flows: How many.
-        throughput_kbps: Median.
+        flows: Number of flows.
+        throughput_kbps: Median throughput.
         spread: 5th to 95th percentile of the throughput, relative to the median.
-        loss: Median, by the source's rule.
-        greatest_loss: Of any flow.
-        without_loss: Share of the flows.
-        dropped: Median of what was really dropped.
-        seen_over_whole: Median throughput at the middlebox over that from end to end, of the
-            flows that were completed.
+        loss: Median loss, by the source's rule.
+        greatest_loss: Maximum loss of any flow.
+        without_loss: Share of flows without loss.
+        dropped: Median of actual drops.
+        seen_over_whole: Median ratio of throughput at the middlebox to end-to-end throughput, over
+            completed flows.
         late_completion_s: 95th percentile of the completion times.
     """
 
@@ -107,15 +108,15 @@ class BufferRun:
     """One run, with one buffer.
 
     Attributes:
-        utilization: Of the bottleneck, share of its rate.
-        drop_share: Of the packets that came to it.
-        mean_wait_ms: There.
-        left_out: Flows of which fewer than two packets arrived.
+        utilization: Utilization of the bottleneck, share of its rate.
+        drop_share: Share of the packets arriving there that were dropped.
+        mean_wait_ms: Mean wait there.
+        left_out: Number of flows with fewer than two packets.
         steps: Share of the variance of the large flows' log throughput between groups of RTT.
         large: Flows of more than 100 kB.
-        small: The others.
-        over_law: Median over the persistent flows of their throughput over what the square-root
-            law gives with their own losses; NaN where none is.
+        small: Other flows.
+        over_law: Median, over persistent flows, of throughput relative to the square-root law at
+            each flow's loss rate; NaN without such flows.
     """
 
     utilization: float
@@ -130,16 +131,16 @@ class BufferRun:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BufferComparison:
-    """One replication of a case: the same arrivals at both buffers.
+    """One replication of a case: the same arrivals with both buffers.
 
     Attributes:
-        small: With B_s.
-        large: With B_l.
-        large_better: Share of the large flows that get more with B_l; NaN where there are none.
-        small_better: Of the small flows.
+        small: Run with B_s.
+        large: Run with B_l.
+        large_better: Share of large flows with higher throughput with B_l; NaN without large flows.
+        small_better: The same share of small flows.
         loss_gaps: Quantiles of the large flows' loss with B_s less those with B_l, at `LEVELS`.
-        flows: Of each buffer, for the figures; only where asked for.
-        runs: Of each buffer, for the report; only where asked for.
+        flows: Flows by buffer, for the figures; only if requested.
+        runs: Runs by buffer, for the report; only if requested.
     """
 
     small: BufferRun
@@ -157,10 +158,10 @@ Found = Replications[Case, BufferComparison]
 def compared(
     runs: Mapping[Buffer, Run], *, keep_flows: bool = False, keep_runs: bool = False
 ) -> BufferComparison:
-    """The numbers of one replication of a case.
+    """Return the numbers of one replication of a case.
 
     Args:
-        runs: Of each buffer.
+        runs: Runs by buffer.
         keep_flows: Whether the figures need the single flows, 2 MB of each run.
         keep_runs: Whether the report needs the runs.
     """
@@ -178,10 +179,10 @@ def compared(
 
 
 def flows_of(run: Run) -> Flows:
-    """The flows of a run."""
+    """Return the flows of a run."""
     arrived = run.column("transfers", "received_bytes")
     packets = run.column("transfers", "received_pkts")
-    # IP packets, and what an Ethernet adds to each.
+    # IP packets, and the Ethernet overhead of each.
     on_wire = (arrived + 14 * packets) / np.maximum(arrived, 1)
     completion = completion_time_s(run)
     throughput = throughput_at_receiver_bps(run) * on_wire / 1e3
@@ -217,19 +218,19 @@ def _ran(run: Run, flows: Flows) -> BufferRun:
 
 
 def under_the_law(of: Flows) -> NDArray[np.bool_]:
-    """The persistent flows, of those the ones that lost something: the law gives others no rate."""
+    """Return persistent flows with at least one loss: without loss the law gives no rate."""
     return of.is_large & (of.bytes < 0) & (of.dropped > 0) & (of.dropped < 1)
 
 
 def by_the_law_kbps(of: Flows, these: NDArray[np.bool_]) -> Floats:
     """R = 0.87/(T sqrt(p)) packets as they are on an Ethernet; shape (flows,).
 
-    p is the share of the flow's own packets that were dropped, T its base round-trip time and the
-    mean wait at the bottleneck.
+    p is the share of the flow's packets that were dropped, T its base round-trip time and the mean
+    wait at the bottleneck.
 
     Args:
         of: Flows of one run.
-        these: Which of them; each has lost something.
+        these: Selected flows; each has at least one loss.
     """
     windows = [reno_mean_window(p, packets_per_ack=2) for p in of.dropped[these].tolist()]
     rtt_s = of.base_rtt_s[these] + of.mean_wait_s
@@ -287,7 +288,7 @@ def _loss_gaps(flows: Mapping[Buffer, Flows]) -> Floats:
 def between_groups(of: Flows) -> float:
     """Share of the variance of the large flows' log throughput that lies between RTT groups.
 
-    1 when flows of one round-trip time all get the same: a CDF of steps. 0 when the groups do not
+    1 if all flows of one RTT have the same throughput: the CDF has steps. 0 if the groups do not
     differ. NaN with fewer than two flows.
     """
     large = of.is_large
@@ -301,7 +302,7 @@ def between_groups(of: Flows) -> float:
 
 
 def persistent_levels(of: BufferComparison) -> published.PersistentLevels:
-    """What one replication with persistent flows would have printed."""
+    """Return what one replication with persistent flows would have printed."""
     return published.PersistentLevels(
         large_better_with_large=of.large_better,
         small_better_with_small=1 - of.small_better,
@@ -312,7 +313,7 @@ def persistent_levels(of: BufferComparison) -> published.PersistentLevels:
 
 
 def closed_loop_levels(of: BufferComparison) -> published.ClosedLoopLevels:
-    """What one replication with users in closed loops would have printed."""
+    """Return what one replication with users in closed loops would have printed."""
     return published.ClosedLoopLevels(
         large_better_with_large=of.large_better,
         small_better_with_large=of.small_better,

@@ -1,9 +1,9 @@
-"""The source's programs themselves: iperf, tcpdump and tshark of this machine, on the kernel.
+"""The source's programs iperf, tcpdump and tshark, run on the kernel.
 
-What both workloads have in common (`original_programs`, `original_users`). The source's scripts are
-not printed, so the one of a node here is ours. What is measured is what the source measured:
-tshark's fields of the packets that tcpdump captured behind the bottleneck. Beside it our own
-senders with the same traffic, on both backends.
+This module has the common part of both workloads (`original_programs`, `original_users`). The
+source does not print its scripts, so the per-node script is ours. The measurement is that of the
+source: tshark's fields of packets captured by tcpdump behind the bottleneck. Our senders run the
+same traffic on both backends for comparison.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from dumbbell.tables import Run
 
 LOAD = Point(load="light")
 CAPTURED_BYTES = 96
-"""Of each packet; the source kept all of it, and read no further than the TCP header."""
+"""Bytes captured per packet; the source captured whole packets but used TCP headers only."""
 CAPTURE, FIELDS = "behind-bottleneck", "fields"
 WATCHING: tuple[Mapping[str, Any], ...] = (
     {"kind": "tcpdump", "name": CAPTURE, "host": "target2", "neighbor": "target1"}
     | {"snap_length": CAPTURED_BYTES, "protocol": "tcp"},
     {"kind": "tshark", "name": FIELDS, "host": "target2", "of": CAPTURE},
 )
-"""What measures, whoever sends."""
+"""Measuring programs, independent of the sender."""
 
 FIRST_PORT = 5001
 SHARE = "%"
@@ -49,12 +49,12 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Scripts:
-    """What is typed for a node, from the first of its ports.
+    """Commands of a node, from its first port.
 
     Attributes:
         receivers: Command lines at the sink.
-        sender: At the node, for a shell.
-        ports: How many it has.
+        sender: Shell script at the node.
+        ports: Number of ports.
     """
 
     receivers: Callable[[int], Sequence[Sequence[str]]]
@@ -63,18 +63,18 @@ class Scripts:
 
 
 def scripted(scripts: Scripts, packets: int, seed: int, *, duration_s: float) -> Experiment:
-    """Receivers for each node, its script, and what measures.
+    """Return the receivers and script of each node, and the measuring programs.
 
     Args:
-        scripts: Of a node.
+        scripts: Scripts of a node.
         packets: Limit of the bottleneck's pfifo.
-        seed: All randomness follows from it and the replication.
-        duration_s: Of the run.
+        seed: Seed; with the replication it determines all random numbers.
+        duration_s: Duration of the run.
     """
     links = arms.network([], packets, hosts=LOAD.hosts, seed=seed, duration_s=duration_s).links
     sources = arms.tree(LOAD.hosts).sources
     nodes = [(FIRST_PORT + at * scripts.ports, node) for at, node in enumerate(sources)]
-    # Not as a file is read, which may have no command lines.
+    # Not read as a file, because a file may not have command lines.
     return Experiment(
         name=f"buffer-sizing-{packets}-own-programs",
         duration=f"{duration_s:g}s",
@@ -103,9 +103,9 @@ class FlowsInCapture:
     """Flows of a run, as a capture behind the bottleneck shows them.
 
     Attributes:
-        throughput_kbps: From the first to the last packet; shape (flows,).
+        throughput_kbps: Throughput from the first to the last packet; shape (flows,).
         loss: Retransmissions over packets.
-        is_large: More than 100 kB.
+        is_large: Whether it has more than 100 kB.
     """
 
     throughput_kbps: Floats
@@ -114,7 +114,7 @@ class FlowsInCapture:
 
     @classmethod
     def by_tshark(cls, path: Path) -> FlowsInCapture:
-        """What the fields say that tshark printed; flows of one packet have no duration.
+        """Read the fields printed by tshark; flows of one packet have no duration.
 
         Raises:
             FormatError: The file is not of that form.
@@ -131,19 +131,19 @@ class FlowsInCapture:
 
     @classmethod
     def of_run(cls, run: Run) -> FlowsInCapture:
-        """What tshark printed in a run of the kernel."""
+        """Return the flows printed by tshark in a run of the kernel."""
         return cls.by_tshark(run.files[f"{FIELDS}.tshark.csv"].path)
 
     @classmethod
     def by_our_tables(cls, flows: Flows) -> FlowsInCapture:
-        """The same of our senders."""
+        """Return the flows of our senders."""
         return cls(flows.throughput_kbps, flows.loss, flows.is_large)
 
 
 def spread_small_over_large(seen: Mapping[Buffer, FlowsInCapture]) -> float:
     """Spread of the large flows' throughput with B_s over that with B_l.
 
-    NaN where there are no such flows, or those with B_l have all the same.
+    NaN without such flows, or if the throughputs with B_l are all equal.
     """
     small, large = (
         seen[buffer].throughput_kbps[seen[buffer].is_large] for buffer in ("small", "large")
@@ -154,7 +154,7 @@ def spread_small_over_large(seen: Mapping[Buffer, FlowsInCapture]) -> float:
 
 
 def better_with_large(seen: Mapping[Buffer, FlowsInCapture], *, is_large: bool) -> float:
-    """Share of the large or the small flows that get more with B_l; NaN where there are none."""
+    """Return the share of large or small flows with more throughput with B_l; NaN without any."""
     small, large = (
         of.throughput_kbps[of.is_large == is_large] for of in (seen["small"], seen["large"])
     )
@@ -164,17 +164,17 @@ def better_with_large(seen: Mapping[Buffer, FlowsInCapture], *, is_large: bool) 
 
 
 def median(values: Floats) -> float:
-    """NaN of none."""
+    """Return the median; NaN without values."""
     return float(np.median(values)) if values.size else math.nan
 
 
 def greatest(values: Floats) -> float:
-    """NaN of none."""
+    """Return the maximum; NaN without values."""
     return float(values.max()) if values.size else math.nan
 
 
 def share(values: NDArray[np.bool_]) -> float:
-    """Of those that are true; NaN of none."""
+    """Return the share of true values; NaN without values."""
     return float(values.mean()) if values.size else math.nan
 
 
@@ -183,10 +183,10 @@ class IperfRow(Generic[T]):
     """A row of the table.
 
     Attributes:
-        name: With the number of the observation.
-        unit: Of its numbers.
-        printed: What the testbed printed.
-        value: The same of a replication.
+        name: Name, with the number of the observation.
+        unit: Unit of its numbers.
+        printed: Value printed for the testbed.
+        value: The same value of a replication.
     """
 
     name: str
@@ -196,12 +196,12 @@ class IperfRow(Generic[T]):
 
 
 Sides = Mapping[str, Replications[str, T]]
-"""What was found, by the heads of the columns."""
+"""Results by column heading."""
 _Reduce = Callable[[Mapping[Buffer, Run]], T]
 
 
 def _within(row: IperfRow[T], arm: str, many: Replications[str, T]) -> Estimate:
-    """The mean, its interval within what a share can be."""
+    """Return the mean, with its interval clipped to the range of a share."""
     found = many.estimate(arm, row.value)
     if row.unit != SHARE:
         return found
@@ -209,12 +209,12 @@ def _within(row: IperfRow[T], arm: str, many: Replications[str, T]) -> Estimate:
 
 
 class IperfWorkload(program_runs.OwnProgramsPart[Buffer, Sides[T]], Generic[T]):
-    """A workload by iperf, with both buffers; beside it our own senders.
+    """A workload by iperf, with both buffers, beside our senders.
 
     Attributes:
         arm: Name of the workload.
-        title: Of the table.
-        rows: Of the table.
+        title: Title of the table.
+        rows: Rows of the table.
     """
 
     arm: ClassVar[str]
@@ -222,7 +222,7 @@ class IperfWorkload(program_runs.OwnProgramsPart[Buffer, Sides[T]], Generic[T]):
     rows: Sequence[IperfRow[T]]
 
     def __init__(self, amount: Amount[str], seed: int) -> None:
-        """How much."""
+        """Set the amount and the seed."""
         self.amount = amount
         self.experiments = {
             buffer: self.commands(packets, seed) for buffer, packets in arms.BUFFERS.items()
@@ -234,34 +234,35 @@ class IperfWorkload(program_runs.OwnProgramsPart[Buffer, Sides[T]], Generic[T]):
     @staticmethod
     @abstractmethod
     def commands(packets: int, seed: int) -> Experiment:
-        """The programs, with a pfifo of `packets` packets."""
+        """Return the programs, with a pfifo of `packets` packets."""
 
     @staticmethod
     @abstractmethod
     def our_senders(packets: int, seed: int) -> Experiment:
-        """The same traffic by our own senders."""
+        """Return the same traffic by our senders."""
 
     @staticmethod
     @abstractmethod
     def told(seen: Mapping[Buffer, FlowsInCapture], runs: Mapping[Buffer, Run]) -> T:
-        """What is told of the runs with both buffers."""
+        """Return the numbers of the runs with both buffers."""
 
     @abstractmethod
     def caption(self, runs: int) -> str:
-        """What was run, `runs` times with each buffer."""
+        """Describe the experiment, run `runs` times with each buffer."""
 
     def by_programs(self, runs: Mapping[Buffer, Run]) -> T:
-        """From tshark's files."""
+        """Return the numbers from tshark's files."""
         return self.told({buffer: FlowsInCapture.of_run(run) for buffer, run in runs.items()}, runs)
 
     def by_our_senders(self, runs: Mapping[Buffer, Run]) -> T:
-        """From our tables."""
+        """Return the numbers from our tables."""
         seen = {buffer: FlowsInCapture.by_our_tables(flows_of(run)) for buffer, run in runs.items()}
         return self.told(seen, runs)
 
     def run(self, runner: Runner) -> Sides[T]:
         """See `Part`."""
-        # A kernel does not count what it receives again: there tshark watches ours too.
+        # The kernel does not count retransmissions it receives, so tshark also captures our senders
+        # there.
         watched = {
             buffer: each.with_(programs=list(WATCHING)) for buffer, each in self.ours.items()
         }
@@ -284,14 +285,14 @@ class IperfWorkload(program_runs.OwnProgramsPart[Buffer, Sides[T]], Generic[T]):
         }
 
     def runs(self, found: Sides[T]) -> Mapping[str, Run]:
-        """The first with each buffer."""
+        """Return the first run with each buffer."""
         (first, *_) = found[program_runs.COLUMN].kept[self.arm]
         return {
             f"{self.name} {buffer}": run for buffer, run in zip(arms.BUFFERS, first, strict=True)
         }
 
     def tables(self, found: Sides[T]) -> Iterator[ValueTable]:
-        """What the source says in numbers of this workload, beside theirs and ours."""
+        """Return the source's numbers for this workload, beside the programs' and ours."""
         rows = [
             ValueRow(
                 row.name,

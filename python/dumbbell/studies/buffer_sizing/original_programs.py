@@ -1,4 +1,4 @@
-"""Persistent flows and mice by the source's programs themselves (`original_iperf`), shortened."""
+"""Persistent flows and mice by the source's programs (`original_iperf`), shortened."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ from dumbbell.studies.buffer_sizing.original_iperf import (
 from dumbbell.tables import Run
 
 DURATION_S = 20
-"""Of a run; the source's took 150."""
+"""Duration of a run; the source's runs took 150 s."""
 SENDING_S = 18
-"""Of that what the script of a node takes; the rest is for what is still on its way."""
+"""Time that the script of a node sends; the rest is for packets in flight."""
 PERSISTENT = arms.PERSISTENT_PER_HOST[LOAD.load]
 MOUSE_BYTES = arms.MEAN_MOUSE_BYTES
 PAUSE_S = 0.5
 
 
 def receivers(port: int) -> list[list[str]]:
-    """Of a node's flows: one iperf 2.1.8 for all 18 nodes crashed."""
+    """Return receivers of a node's flows: one iperf 2.1.8 for all 18 nodes crashed."""
     return [["iperf", "-s", "-p", str(port)]]
 
 
 def script(port: int) -> str:
-    """In place of the source's ``Perflow.sh``: persistent flows, and mice one after another."""
+    """Replace the source's ``Perflow.sh``: persistent flows, and mice one after another."""
     return (
         # Started by hand in many windows: within a second of each other.
         "sleep 0.$(shuf -n 1 -i 100-999); "
@@ -53,12 +53,12 @@ def script(port: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class FlowsReplication:
-    """What one replication, with both buffers, would have printed.
+    """The numbers of one replication with both buffers.
 
     Attributes:
-        levels: The printed ones.
+        levels: The levels that the source prints.
         spread: (3) Spread of the large flows' throughput with B_s over that with B_l.
-        flows: How many were seen with B_s.
+        flows: Number of flows seen with B_s.
     """
 
     levels: published.PersistentLevels
@@ -67,7 +67,7 @@ class FlowsReplication:
 
 
 def told(seen: Mapping[Buffer, FlowsInCapture]) -> FlowsReplication:
-    """What is told of the runs with both buffers; NaN of flows that there are none of."""
+    """Return the numbers of the runs with both buffers; NaN for kinds of flows that are absent."""
     small, large = seen["small"], seen["large"]
     without = {buffer: of.loss[~of.is_large] == 0 for buffer, of in seen.items()}
     return FlowsReplication(
@@ -94,7 +94,7 @@ def _level(name: str, level: str, printed: str = "") -> IperfRow[FlowsReplicatio
 
 
 class IperfPrograms(IperfWorkload[FlowsReplication]):
-    """Persistent flows and mice by iperf, with both buffers; beside it our own senders."""
+    """Persistent flows and mice by iperf, with both buffers, beside our senders."""
 
     arm = "persistent"
     title = "With the source's own programs"

@@ -1,8 +1,8 @@
-"""Users in closed loops by the source's programs themselves (`original_iperf`), shortened.
+"""Users in closed loops by the source's programs (`original_iperf`), shortened.
 
-The source names one program that sends, iperf 2.0.5, and ends it by that name after this workload
-too (``pkill -f "iperf"``). How its ``CLflow.sh`` has iperf fetch and think is not printed: users,
-sizes and thinking times are those of the study's own closed loops at the light load.
+The source names one sending program, iperf 2.0.5, and also terminates it by that name after this
+workload (``pkill -f "iperf"``). It does not print how its ``CLflow.sh`` transfers and thinks, so
+users, sizes and think times are those of the study's closed loops at the light load.
 """
 
 from __future__ import annotations
@@ -33,19 +33,21 @@ from dumbbell.studies.buffer_sizing.original_iperf import (
 from dumbbell.tables import Run
 
 DURATION_S = 12
-"""Of a run; the source's took 150. A start of iperf takes as long as sending 500 packets."""
+"""Duration of a run; the source's runs took 150 s. Starting iperf takes as long as sending 500
+packets."""
 SENDING_S = 10
-"""Of that what users begin in; a second later what is not over is ended."""
+"""Time in which users start transfers; transfers still active a second later are terminated."""
 USERS = arms.USERS_PER_HOST[LOAD.load]
 LEAST_BYTES = arms.MEAN_TRANSFER_BYTES * (LOAD.tail - 1) / LOAD.tail
-"""Of the Pareto law of sizes."""
+"""Minimum of the Pareto distribution of sizes."""
 
 
 def receivers(port: int) -> list[list[str]]:
-    """One for each user of a node: an iperf 2.1.8 to which a host connects again and again while
-    others of its connections stand crashed (SIGABRT, an assertion of its threads' mutexes).
+    """Return one receiver for each user of a node.
 
-    The first is a program of its own, so that one that is not installed is missed.
+    An iperf 2.1.8 to which one host reconnects repeatedly while its other connections are open
+    crashed (SIGABRT, an assertion on its threads' mutexes). The first receiver is a separate
+    program, so that a missing installation is detected.
     """
     others = f"$(seq {port + 1} {port + USERS - 1})"
     script = f"for port in {others}; do iperf -s -p $port & done; wait"
@@ -53,18 +55,18 @@ def receivers(port: int) -> list[list[str]]:
 
 
 def script(port: int) -> str:
-    """In place of the source's ``CLflow.sh``: users who fetch, think, and fetch again.
+    """Replace the source's ``CLflow.sh``: users who transfer, think, and transfer again.
 
-    What they draw is drawn at once, and from the guest's own random numbers, so that users have
-    the same sizes with either buffer. ``read`` from a pipe into which nobody writes sleeps without
-    a process of its own.
+    All sizes and think times are drawn at the start from the guest's random numbers, so that users
+    have the same sizes with either buffer. A ``read`` from a pipe without a writer sleeps without a
+    further process.
 
     Args:
-        port: Of its first user's receiver.
+        port: Port of its first user's receiver.
     """
     draws = (
         "BEGIN { srand(seed); for (user = 1; user <= users; user++) { "
-        # The first pause as between windows in which the command was typed.
+        # The first pause is that between the windows in which the command was typed.
         "pause = rand(); for (i = 0; i < 100; i++) { print pause, int(least * (1 - rand()) ^ "
         '(-1 / tail)) > "user-" user; pause = -think * log(1 - rand()) } } }'
     )
@@ -86,16 +88,17 @@ def script(port: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class UsersReplication:
-    """What one replication, with both buffers, would have printed.
+    """The numbers of one replication with both buffers.
 
     Attributes:
-        levels: The printed ones.
+        levels: The levels that the source prints.
         spread: (8) Spread of the large flows' throughput with B_s over that with B_l.
-        utilization: (10) Of the bottleneck, by buffer; a share of its rate over the whole run.
-        wait_ms: (10) There, mean.
-        drops: (10) Share of the packets that came there.
-        flows: How many were seen with B_s.
-        large: And how many of them are large.
+        utilization: (10) Utilization of the bottleneck, by buffer; a share of its rate over the
+            whole run.
+        wait_ms: (10) Mean wait there.
+        drops: (10) Share of the packets arriving there that were dropped.
+        flows: Number of flows seen with B_s.
+        large: Number of large flows among them.
     """
 
     levels: published.ClosedLoopLevels
@@ -108,7 +111,7 @@ class UsersReplication:
 
 
 def told(seen: Mapping[Buffer, FlowsInCapture], runs: Mapping[Buffer, Run]) -> UsersReplication:
-    """What is told of the runs with both buffers; NaN of flows that there are none of."""
+    """Return the numbers of the runs with both buffers; NaN for kinds of flows that are absent."""
     small, large = seen["small"], seen["large"]
     at = arms.BOTTLENECK
     return UsersReplication(
@@ -137,7 +140,7 @@ def _share(name: str, values: str, buffer: Buffer, printed: str) -> IperfRow[Use
 
 
 class IperfUsers(IperfWorkload[UsersReplication]):
-    """Users in closed loops by iperf, with both buffers; beside it our own senders."""
+    """Users in closed loops by iperf, with both buffers, beside our senders."""
 
     name = "the source's own programs, users"
     arm = "closed-loop"

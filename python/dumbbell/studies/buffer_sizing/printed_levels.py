@@ -1,4 +1,4 @@
-"""What the source prints as numbers: does one point give all that it prints of an experiment?"""
+"""Tests whether one point reproduces all numbers printed for an experiment."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from dumbbell.studies.buffer_sizing.published import Levels, Platform
 A = TypeVar("A")
 
 AROUND = 0.05
-"""What "around" leaves of a share: the source's shares are all multiples of 5 %, or between two."""
+"""Tolerance of "around" a share: the source's shares are multiples of 5 %, or between two."""
 UP_TO = 0.025
-"""What "up to" leaves of a greatest loss: half of those steps."""
+"""Tolerance of "up to" for a maximum loss: half of those steps."""
 AROUND_LOSS = 0.01
-"""Of "2 % to 4 %" around its middle."""
+"""Tolerance of "2 % to 4 %" around its middle."""
 STACK_OF: Mapping[Platform, Stack] = MappingProxyType({"testbed": "testbed", "paper": "ns-2"})
 _JOINT = Amendment(
     "2026-11-22",
@@ -39,12 +39,12 @@ _JOINT = Amendment(
 
 @dataclass(frozen=True, slots=True)
 class LevelReading:
-    """How a printed level is read.
+    """Interpretation of a printed level.
 
     Attributes:
-        name: For the reader, with the number of the observation.
-        reading: What print leaves open.
-        law: Of what one run prints.
+        name: Name on the page, with the number of the observation.
+        reading: Tolerance of the printed number.
+        law: Distribution of the value of one run.
     """
 
     name: str
@@ -54,12 +54,12 @@ class LevelReading:
 
 @dataclass(frozen=True, slots=True)
 class Experiment:
-    """Of which a source prints levels.
+    """An experiment with printed levels.
 
     Attributes:
-        printed: By each platform.
-        measure: The same of one replication.
-        told: How each is read, by the field that holds it.
+        printed: Printed levels by platform.
+        measure: Computes the same levels of one replication.
+        told: Interpretation of each level, by field.
     """
 
     printed: Mapping[Platform, Levels]
@@ -67,19 +67,19 @@ class Experiment:
     told: Mapping[str, LevelReading]
 
     def levels(self, platform: Platform) -> dict[str, float]:
-        """Field to printed number, of those that a platform prints."""
+        """Return the printed numbers of a platform by field."""
         printed = self.printed[platform]
         values = {each.name: getattr(printed, each.name) for each in fields(printed)}
         return {name: value for name, value in values.items() if value is not None}
 
     def values(self, found: Replications[A, BufferComparison], arm: A, field: str) -> Floats:
-        """What each replication would have printed, shape (n,)."""
+        """Return what each replication would have printed, shape (n,)."""
         return found.values(arm, lambda of: getattr(self.measure(of), field))
 
     def would_print(
         self, found: Replications[A, BufferComparison], arm: A, of_fields: Iterable[str]
     ) -> Mapping[str, Runs]:
-        """The same of several, by what a reader calls them."""
+        """Return what each replication would have printed for several fields, by printed name."""
         return {self.told[field].name: Runs(self.values(found, arm, field)) for field in of_fields}
 
 
@@ -116,9 +116,9 @@ EXPERIMENTS: Mapping[Workload, Experiment] = MappingProxyType(
 
 
 def judge_levels(found: Found) -> Iterator[Judged]:
-    """Does one point of the grid give all that is printed of an experiment?
+    """Judge whether one point of the grid gives all numbers printed for an experiment.
 
-    Over a grid that was not run completely nothing is judged.
+    A grid that was not run completely is not judged.
     """
     for workload in EXPERIMENTS:
         for platform in published.PLATFORMS:
@@ -147,17 +147,17 @@ def judge_together(
     without: Sequence[str] = (),
     amended: Amendment | None = None,
 ) -> Judged:
-    """Does one of these arms give what a platform prints of an experiment?
+    """Judge whether one of these arms gives all numbers that a platform prints for an experiment.
 
     Args:
         found: Runs of all arms.
-        where: Arm to what it is called in a verdict.
-        id: Of the claim.
-        workload: Of the experiment.
-        platform: Whose levels.
-        grid: What varies, in words.
-        without: Fields that are not asked for.
-        amended: When the rule, or what it is asked of, was changed.
+        where: Setting of each arm, as named in a verdict.
+        id: Id of the claim.
+        workload: Workload of the experiment.
+        platform: Platform of the levels.
+        grid: Varied parameters, in words.
+        without: Fields that are omitted.
+        amended: Date at which the rule or its scope was changed.
     """
     experiment = EXPERIMENTS[workload]
     levels = experiment.levels(platform)
@@ -187,7 +187,7 @@ def judge_together(
 def levels_statement(
     platform: Platform, workload: Workload, levels: Mapping[str, float] | None = None
 ) -> str:
-    """What a platform prints of an experiment, all of it or these levels."""
+    """Return the statement that a platform prints these levels, by default all of an experiment."""
     experiment = EXPERIMENTS[workload]
     printed = ", ".join(
         f"{experiment.told[field].name} {100 * value:g} %"

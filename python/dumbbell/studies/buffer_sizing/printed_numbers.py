@@ -1,4 +1,4 @@
-"""Every number that source and paper print as a result, and what was tried to get it."""
+"""All numbers printed as results in source and paper, and the attempts to reproduce them."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ _ARMS: Mapping[str, Arm] = MappingProxyType(
         "without-maxima": _WITHOUT_MAXIMA,
     }
 )
-"""By the name of the attempt."""
+"""Arms by name of the attempt."""
 _AS_PRINTED: Mapping[str, str] = MappingProxyType(
     {
         "large_better_with_large": "around 80 %",
@@ -126,7 +126,7 @@ _AS_PRINTED: Mapping[str, str] = MappingProxyType(
         "small_greatest_loss_small": "up to {:g} %",
     }
 )
-"""What is not "around" a share, by its field."""
+"""Printed wording by field, for levels other than "around" a share."""
 _BY: Mapping[Platform, str] = MappingProxyType({"testbed": "the testbed", "paper": "the paper"})
 
 

@@ -1,4 +1,4 @@
-"""What the source says, and what it leaves out."""
+"""Published values, and parameters that the source does not give."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ DELAYS_MS = {
     "h2": 100,
     "h3": 150,
 }
-"""One way, of the link from each kind of node towards the sink."""
+"""One-way delay of the link from each kind of node towards the sink."""
 SMALL_PACKETS, LARGE_PACKETS = 18, 500
-"""B_s (by the rule for many flows) and B_l (by the rule of thumb), as the source has them."""
+"""B_s (by the rule for many flows) and B_l (by the rule of thumb), as printed in the source."""
 DURATION_S = 150.0
 SOURCES = 18
-"""Source nodes by the text."""
+"""Number of source nodes in the text."""
 BINARY_TREE_SOURCES = 14
-"""By its picture of a binary tree: 2 + 4 + 8."""
+"""Number of source nodes in its picture of a binary tree: 2 + 4 + 8."""
 LARGE_BYTES = 100_000
-"""A large flow has more."""
+"""A flow with more bytes is large."""
 RTT_GROUPS_MS = {"h1": 34, "h2": 234, "h3": 534}
-"""Base round-trip time of each level, by the delays printed."""
+"""Base round-trip time of each level, by the printed delays."""
 ONE_WAY_RTT_GROUPS_MS = {"h1": 17, "h2": 117, "h3": 267}
-"""The same where a netem stands at one end of each link only."""
+"""The same if there is a netem at one end of each link only."""
 SMALL_RTT_MS = 60
-"""With which 200 flows, 11 of each node, give about 18 packets."""
+"""RTT for which 200 flows, 11 per node, give about 18 packets."""
 SMALL_FLOWS = 200
 LARGE_RTT_MS = 121
-"""With which the rule of thumb gives about 500 packets; no node of the tree has it."""
+"""RTT for which the rule of thumb gives about 500 packets; no node of the tree has it."""
 MANY_FLOWS = 772
-"""N of 18 = 500 / sqrt(N), where one T gave both."""
+"""N of 18 = 500 / sqrt(N), if both use the same T."""
 
 Platform = Literal["testbed", "paper"]
 PLATFORMS: Mapping[Platform, str] = MappingProxyType({"testbed": SOURCE, "paper": PAPER})
-"""Who measured, and where it is printed."""
+"""Platforms, and where their results are printed."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
-"""Readings of the source beyond its grid: what else may have given the printed levels.
+"""Interpretations of the source outside its grid that may explain the printed levels.
 
-They were chosen after runs over the grid had shown which printed levels do not come out. So a
-reading that gives a set of them is an explanation and no reproduction, and each is one more thing
-that a reader has to believe (`dumbbell.studies.buffer_sizing.printed_numbers` says how much).
+They were chosen after runs over the grid had shown which printed levels are not reproduced. A
+reading that gives a set of levels is therefore an explanation, not a reproduction, and each reading
+is an additional assumption (`dumbbell.studies.buffer_sizing.printed_numbers` counts them).
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ GIGABIT = 1_000_000_000
 FULL_PACKET_BYTES = 1500
 """Largest IP packet of an Ethernet."""
 GUEST = "target2-guest"
-"""Node whose interface has the pfifo, where a shaper stands in the virtualisation host below it."""
+"""Node whose interface has the pfifo, if a shaper is in the virtualisation host below it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """Everything that is taken of one experiment.
+    """All assumptions about one experiment.
 
     Attributes:
-        workload: Of which.
+        workload: Workload of the experiment.
         stack: TCP of all hosts.
-        per_host: Persistent flows, or users, of each source node.
-        sizes: Law of the mice or transfers.
+        per_host: Number of persistent flows, or users, per source node.
+        sizes: Size distribution of mice or transfers.
         think_s: Mean thinking time of users.
         hosts: Source nodes.
-        access_bps: Rate of all links but the bottleneck. What a sender of bursts puts on the line
-            at once arrives at the bottleneck at this rate.
-        bottleneck_bps: Of the bottleneck.
-        is_one_way: Whether a netem stands at one end of each link only, towards the sink, so that
-            acknowledgements come back without delay.
-        host_queue_packets: Of a shaper in the virtualisation host; the guest's pfifo then stands
-            before it at the rate of the other links. None without one.
+        access_bps: Rate of all links but the bottleneck. Bursts arrive at the bottleneck at this
+            rate.
+        bottleneck_bps: Rate of the bottleneck.
+        is_one_way: Whether only the end towards the sink of each link has a netem, so that
+            acknowledgements are not delayed.
+        host_queue_packets: Queue limit of a shaper in the virtualisation host; the guest's pfifo is
+            then upstream of it and runs at the rate of the other links. None without a shaper.
         packet_bytes: Largest IP packet.
-        has_rack: Whether losses are found by time (RACK, in Linux since 4.4) or, as before, by
-            three packets above; tail loss probes are older.
-        min_rto: Least timeout as an experiment file writes it; empty for the stack's own.
-        gro: For how long the bottleneck's router gathers frames to merge them, as an experiment
-            file writes it; its pfifo then holds super-packets, and they stay whole up to the sink,
-            so that a capture behind it counts each as one. Empty where nothing is merged.
+        has_rack: Whether loss detection is by time (RACK, in Linux since 4.4) or, as before, by
+            three duplicate acknowledgements; tail loss probes are older.
+        min_rto: Minimum RTO, in an experiment file's syntax; empty for the stack's default.
+        gro: GRO interval of the bottleneck's router, in an experiment file's syntax. Its pfifo then
+            holds super-packets, which are not segmented before the sink, so a capture behind it
+            counts each as one packet. Empty without merging.
     """
 
     workload: Workload
@@ -67,7 +67,7 @@ class Reading:
 
     @property
     def parameters(self) -> dict[str, float | str]:
-        """As a verdict names them."""
+        """Return the parameters as a verdict names them."""
         below = self.host_queue_packets
         return {
             "source nodes": self.hosts,
@@ -86,7 +86,7 @@ class Reading:
 
     @property
     def unusual(self) -> dict[str, float | str]:
-        """Of these, what is not as at the nominal point; flows, nodes and sizes always."""
+        """Return parameters that differ from the nominal point; flows, nodes and sizes always."""
         usual = Reading(
             workload=self.workload, stack=self.stack, per_host=self.per_host, sizes=self.sizes
         ).parameters
@@ -99,7 +99,7 @@ class Reading:
 
     @property
     def tcp(self) -> dict[str, Any]:
-        """Of each flow."""
+        """Return the TCP options of each flow."""
         return {
             **arms.STACKS[self.stack],
             **({} if self.has_rack else {"rack": False}),
@@ -109,14 +109,14 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class ReadingRun:
-    """One of the runs of a reading."""
+    """One run of a reading."""
 
     reading: Reading
     buffer: Buffer
 
 
 def both_buffers(reading: Reading, *, seed: int, duration_s: float) -> dict[ReadingRun, Experiment]:
-    """The runs of a reading: alike but for the buffer, with the same arrivals."""
+    """Return the runs of a reading: they differ in the buffer only, and have the same arrivals."""
     return {
         ReadingRun(reading, buffer): experiment(reading, packets, seed=seed, duration_s=duration_s)
         for buffer, packets in arms.BUFFERS.items()
@@ -126,7 +126,7 @@ def both_buffers(reading: Reading, *, seed: int, duration_s: float) -> dict[Read
 def experiment(
     reading: Reading, buffer_packets: int, *, seed: int, duration_s: float
 ) -> Experiment:
-    """One of the four experiments as a reading has it; see `arms.experiment`."""
+    """Return one of the four experiments under a reading; see `arms.experiment`."""
     return Experiment.read(
         {
             "name": f"buffer-sizing-{buffer_packets}",
@@ -183,7 +183,7 @@ def _links(reading: Reading, buffer_packets: int) -> list[dict[str, Any]]:
 
 
 def _one_way(link: Mapping[str, Any]) -> dict[str, Any]:
-    """Every link of the tree is written towards the sink."""
+    """Remove the delay of one end. Every link of the tree is written towards the sink."""
     if "delay" not in link:
         return dict(link)
     others = {name: value for name, value in link.items() if name != "delay"}
@@ -191,7 +191,7 @@ def _one_way(link: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merging(link: Mapping[str, Any], root: str, gro: str) -> dict[str, Any]:
-    """What comes to the router is merged, what leaves it stays whole."""
+    """Merge frames arriving at the router; frames leaving it are not segmented."""
     key = "gro" if link["b"] == root else "tso" if link["a"] in (root, "target1") else ""
     offload = {"gro": gro, "tso": True}.get(key)
     forward = link.get("forward", {}) | ({key: offload} if key else {})
@@ -289,4 +289,4 @@ READINGS: tuple[Reading, ...] = (
     *NS_2_BETWEEN,
     *NS_2_LEAST_TIMEOUT,
 )
-"""All of them, each once."""
+"""All readings, each once."""

@@ -1,4 +1,4 @@
-"""What the page says in words and tables."""
+"""Texts and tables of the page."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ DONE = (
 
 
 def answer(judged: Sequence[Judged]) -> Answer:
-    """How many flows the small buffer slows down: over the whole grid, or over what was run."""
+    """State the share of flows that the small buffer slows down, over the part of the grid that
+    ran.
+    """
     found = {one.claim.id: one for one in judged}
     for span, where in ((claims.WHOLE, ""), (claims.LIGHT, ", at the light load")):
         harmed = found.get(f"observation-12-persistent{span.suffix}")
@@ -59,11 +61,11 @@ _HARM = {
     Verdict.DEPENDS_ON: "How many long flows a small buffer slows down depends on what the source "
     "leaves open.",
 }
-"""What is said of observation 12, where it is decided."""
+"""Wording of observation 12, if it is decided."""
 
 
 def _ranged(judged: Judged, unit: str, factor: float = 1.0) -> str:
-    """The number with the interval over all points of the grid, where it has one."""
+    """Format the number with its interval over all grid points, if it has one."""
     found = judged.found
     if found.value is None:
         return "some"
@@ -74,11 +76,11 @@ def _ranged(judged: Judged, unit: str, factor: float = 1.0) -> str:
 
 
 def advice(found: Found | None, point: Point) -> list[Advice]:
-    """For long flows and for short waits, where the two buffers differ clearly.
+    """Give advice for long flows and for low delay, if the two buffers clearly differ.
 
     Args:
         found: The four experiments.
-        point: The one that is shown.
+        point: The point shown.
     """
     if found is None:
         return []
@@ -119,7 +121,7 @@ def _of_buffer(row: _Row, buffer: Buffer) -> Callable[[BufferComparison], float]
 
 
 def summary(judged: Sequence[Judged], sized: AllBuffers | None) -> str:
-    """Who was right, in a paragraph: what a student understands first, then facts counted."""
+    """Summarize the verdicts in a paragraph: the main result first, then counts of facts."""
     verdicts = {one.claim.id: one for one in judged}
     said = []
     for workload, flows in (
@@ -181,7 +183,7 @@ def _who_is_right(sized: AllBuffers) -> str:
 
 
 def rules() -> ValueTable:
-    """The two rules at the round-trip times of the tree, and at those that give 18 and 500."""
+    """Tabulate the two rules at the tree's RTTs, and at the RTTs that give 18 and 500."""
     flows = (1, 90, published.SMALL_FLOWS, 252, published.MANY_FLOWS)
     named = {
         f"T = {rtt} ms (sources {level})": rtt for level, rtt in published.RTT_GROUPS_MS.items()
@@ -241,7 +243,7 @@ _ROWS = (
 
 
 def by_experiment(found: Found, points: Sequence[Point]) -> Iterator[ValueTable]:
-    """What happened in the four experiments at some points."""
+    """Tabulate results of the four experiments at some points."""
     for point in points:
         setups = [
             Setup(Case(point, workload), buffer)
@@ -273,7 +275,7 @@ def _mean(found: Found, setup: Setup, row: _Row) -> Cell:
 
 
 def over_the_grid(found: Found) -> ValueTable:
-    """Every direction at every point of the grid that was run."""
+    """Tabulate every direction at every point of the grid that was run."""
     points = _points(found)
     rows = []
     for of in claims.OBSERVATIONS:
@@ -297,7 +299,7 @@ def over_the_grid(found: Found) -> ValueTable:
 
 
 def levels_over_the_grid(found: Found) -> ValueTable:
-    """What is printed, and what one run would print at each point of the grid."""
+    """Tabulate printed values, and what one run would print at each grid point."""
     points = _points(found)
     rows = []
     for workload, experiment in printed_levels.EXPERIMENTS.items():
@@ -348,7 +350,7 @@ def _point(point: Point) -> str:
 
 
 def notes(found: Found | None, *, interrupted: bool) -> list[str]:
-    """Readings taken, traps, limitations."""
+    """Return interpretations of the source, pitfalls and limitations."""
     said = [
         "The tree: the text says that there are 18 source nodes, and the picture is of a balanced "
         "binary tree, which has 2 + 4 + 8 = 14. Taken: 18, with three h3 below each h2; 14 is a "

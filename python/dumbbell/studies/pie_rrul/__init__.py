@@ -1,9 +1,9 @@
-"""PIE under Flent's rrul: what its two parameters do on a router.
+"""PIE under Flent's rrul: the effect of its two parameters on a router.
 
 Seven settings in three scenarios, with the source's four figures and both of its observation
-tables, every printed number judged; the part of the latency that is not PIE's, fitted; PIE of the
-kernel of the time beside today's; the simulator beside the Linux kernel; and what else one could
-set on this router.
+tables; every printed number is judged. Further parts fit the part of the latency that is not due to
+PIE, compare the kernel's PIE of that time with today's, compare simulator and Linux kernel, and try
+alternatives to PIE on this router.
 """
 
 from __future__ import annotations
@@ -48,14 +48,14 @@ class PieRrul(Reproduction):
         self.parts = [self.alone, *self.in_simulator(), *self.on_kernel_too(), self.own]
 
     def beside_own_programs(self) -> dict[str, RunsBySetting]:
-        """Our senders in tests as long, by the heads of columns."""
+        """Return our senders in tests of the same length, by column heading."""
         if not self.on_both.is_finished:
             return {}
         found = self.on_both.found
         return {"simulator": found.sim, "our senders on the kernel": found.kernel}
 
     def in_simulator(self) -> Iterator[Part[Any]]:
-        """What the preset has beside scenario 1."""
+        """Return the preset's parts beside scenario 1."""
         sizes, alone = self.sizes, self.alone
         yield parts.NetperfUploads(sizes.written, alone)
         if sizes.without:
@@ -77,7 +77,7 @@ class PieRrul(Reproduction):
             yield self.router
 
     def on_kernel_too(self) -> Iterator[Part[Any]]:
-        """What the preset has for the kernel."""
+        """Return the preset's parts for the kernel."""
         yield self.on_both
         if irtt := self.sizes.irtt:
             yield parts.Irtt(irtt, self.on_both)
@@ -135,20 +135,20 @@ class PieRrul(Reproduction):
         )
 
     def router_advice(self) -> list[Advice]:
-        """Of what else was tried on this router, where it was."""
+        """Return advice from the alternatives tried on this router, if any were run."""
         if self.router is None or not self.router.is_finished:
             return []
         return text.router_advice(self.router.found)
 
     def shown(self) -> tuple[RunsBySetting, FlentTest]:
-        """Scenario 1, wherever it ran, and Flent's test there."""
+        """Return scenario 1 of the backend that ran it, with its Flent test."""
         if self.alone.is_finished:
             return self.alone.found, parts.PUBLISHED_TEST
         return self.on_both.found.kernel, parts.KERNEL_TEST
 
 
 def flent_files(by: RunsBySetting, test: FlentTest) -> dict[str, bytes]:
-    """Replication 0 of every setting as Flent would have written it."""
+    """Return replication 0 of every setting in Flent's file format."""
     return {
         f"pie-{setting.name}.flent.gz": flent_bytes(
             flent_file(

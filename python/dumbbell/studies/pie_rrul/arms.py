@@ -1,13 +1,13 @@
-"""The experiments of the study: Flent's rrul through the source's router, and what it leaves open.
+"""The experiments: Flent's rrul through the source's router, and unpublished parameters.
 
     client -- 1 Gbit/s -- ROUTER (PIE) [driver's ring] == 100 Mbit/s == server
 
-What the router's driver holds is a queue behind the discipline that no discipline sees. A ring of
-B bytes that is filled as soon as it has room, in front of a line of rate R, is a token bucket of
-rate R and burst B in front of a FIFO of rate R: the tokens that are missing are the bytes in the
-FIFO. So it is written with Linux's own ``tbf`` around PIE, and a hop ``ring`` with the line. The
-line is a ``tbf`` too, of two packets: a transmitter without credit loses what a timer is late,
-0.3 % of the rate on the kernel in virtual time, by which the FIFO would grow for ever.
+The driver's ring is a queue below the qdisc and invisible to it. A ring of B bytes that is refilled
+as soon as it has room, in front of a line of rate R, is equivalent to a token bucket of rate R and
+burst B in front of a FIFO of rate R: missing tokens equal the bytes in the FIFO. The model is
+therefore Linux's ``tbf`` around PIE, and a hop ``ring`` with the line. The line is also a ``tbf``,
+with a burst of two packets: a transmitter without credit loses the lateness of timers, 0.3 % of the
+rate on the kernel in virtual time, and the FIFO would grow without bound.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from dumbbell.studies.pie_rrul import published
 TUPDATES_MS = (1, 15, 30, 60)
 TARGETS_MS = (5, 10, 15, 20)
 TARGET_MS, TUPDATE_MS = 20, 30
-"""Defaults of the kernel of the time."""
+"""Defaults of the kernel of that time."""
 
 OF_THE_TIME = "linux_3_14"
 ESTIMATOR = "dq_rate_estimator"
@@ -32,24 +32,25 @@ TODAY = ""
 """Editions of PIE: kernels 3.14 to 5.0; today's with their estimator; today's default."""
 
 RING_BYTES = 77_500
-"""What the router's driver holds. Fitted to the seven printed latencies (`fit`), not printed."""
+"""Size of the driver's ring. Not printed in the source; fitted to the seven printed latencies
+(`fit`)."""
 USB2_RING_PKTS = 60
-"""What Linux's driver of USB 2 adapters queued without regard to bytes before November 2025."""
+"""Packets that Linux's USB 2 adapter driver queued, whatever their size, before November 2025."""
 SMALL_HEADERS = "2304B"
-"""What a full packet is reckoned with in a send buffer by a kernel built without AX.25 and tunnels;
-by a distribution's, and by default, 4352 bytes."""
+"""Overhead of a full packet in the send buffer of a kernel built without AX.25 and tunnels; 4352
+bytes in a distribution's kernel, and by default."""
 ONE_BY_ONE: dict[str, Any] = {"gso_max_segs": 1}
-"""How TCP sends: the server's own link counts 38 bytes a frame, which Linux's disciplines do not do
-for the frames of a burst."""
+"""Disables GSO bursts: the server's link adds 38 bytes per frame, which Linux's disciplines do not
+add for the frames of a burst."""
 SERVER_QDISC = "fq_codel"
-"""At the server's egress, ours: the default of the distributions of the time (systemd)."""
+"""Discipline at the server's egress, not published: the distributions' default (systemd)."""
 PLAIN_FIFO = "pfifo limit 1000"
 LINE = "100mbit"
 BASE_DELAY = "250us"
-"""One way, ours: stacks and adapters of three hosts."""
+"""One-way delay, not given by the source: stacks and adapters of three hosts."""
 ROUTER, RING, GATEWAY, SERVER, CLIENT = "router", "ring", "gateway", "server", "client"
 MORE_UPLOAD, MORE_DOWNLOAD = "more-upload", "more-download"
-"""Flows of the additional TCP."""
+"""Names of the additional TCP flows."""
 
 SCENARIOS = ("alone", "bursts", "tcp")
 SCENARIO_TITLES = {
@@ -60,7 +61,7 @@ SCENARIO_TITLES = {
 BURST_MBPS = 100.0
 BURST_S, BURST_EVERY_S = 1.0, 5.0
 BURST_PAYLOAD_BYTES = 1470
-"""Of iperf's UDP datagrams. The source gives the rate only; lengths and gaps are ours."""
+"""Payload of iperf's UDP datagrams. The source gives the rate only; lengths and gaps are ours."""
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -72,22 +73,22 @@ class Setting:
 
     @property
     def label(self) -> str:
-        """For tables and legends."""
+        """Return the name for tables and legends."""
         return f"target {self.target_ms} ms, tupdate {self.tupdate_ms} ms"
 
     @property
     def name(self) -> str:
-        """For files."""
+        """Return the name for files."""
         return f"t{self.target_ms}-tu{self.tupdate_ms}"
 
     def qdisc(self, edition: str = OF_THE_TIME) -> str:
-        """As typed after ``tc qdisc add dev X root``."""
+        """Return the text typed after ``tc qdisc add dev X root``."""
         words = f"pie target {self.target_ms}ms tupdate {self.tupdate_ms}ms {edition}"
         return words.strip()
 
 
 def setting_of(varied: str, milliseconds: int) -> Setting:
-    """Of a row of the source's tables."""
+    """Return the setting of a row of the source's tables."""
     if varied == "target":
         return Setting(target_ms=milliseconds)
     return Setting(tupdate_ms=milliseconds)
@@ -97,10 +98,10 @@ CASES = {
     "tupdate": tuple(setting_of("tupdate", ms) for ms in TUPDATES_MS),
     "target": tuple(setting_of("target", ms) for ms in TARGETS_MS),
 }
-"""What is varied to its settings: the source's two test cases."""
+"""The source's two test cases: settings by varied parameter."""
 BY_TUPDATE, BY_TARGET = CASES["tupdate"], CASES["target"]
 SETTINGS = tuple(dict.fromkeys((*BY_TUPDATE, *BY_TARGET)))
-"""The seven distinct ones."""
+"""The seven distinct settings."""
 
 
 def rrul(length_s: int = published.LENGTH_S, delay_s: int = 5) -> FlentTest:
@@ -116,21 +117,21 @@ def rrul(length_s: int = published.LENGTH_S, delay_s: int = 5) -> FlentTest:
 
 
 def queue_name(ring_bytes: int) -> str:
-    """Name of the router's queue towards the server."""
+    """Return the name of the router's queue towards the server."""
     return f"{ROUTER}->{RING if ring_bytes else SERVER}"
 
 
 def links(
     qdisc: str, *, ring_bytes: int, server_qdisc: str = SERVER_QDISC, gateway: bool = False
 ) -> list[Link]:
-    """The network.
+    """Return the links.
 
     Args:
         qdisc: The router's, towards the server.
-        ring_bytes: What its driver holds behind it; 0 for nothing but the packet on the wire.
-        server_qdisc: At the server's egress: the downloads' queue.
-        gateway: Whether that queue stands on a gateway before the server. At its own sender
-            TCP small queues keep it short.
+        ring_bytes: Size of the driver's ring; 0 for the packet on the wire only.
+        server_qdisc: Discipline at the server's egress: the downloads' queue.
+        gateway: Whether that queue is on a gateway in front of the server. On the sending host, TCP
+            small queues keep it short.
     """
     far = GATEWAY if gateway else SERVER
     access = Link(a=CLIENT, b=ROUTER, rate="1gbit", overhead="wire", qdisc=PLAIN_FIFO)
@@ -140,7 +141,7 @@ def links(
     behind = behind if gateway else []
     if not ring_bytes:
         return [access, Link(a=ROUTER, rate=LINE, qdisc=qdisc, reverse=back, **line), *behind]
-    # The buckets' own limits must not bite: the first one's counts what PIE holds.
+    # The buckets' limits must not drop packets: the limit of the first one includes what PIE holds.
     bucket = f"tbf rate {LINE} burst {{}}b limit 100mb"
     inside = f"root handle 1: {bucket.format(ring_bytes)} ; parent 1:1 handle 10: {qdisc}"
     hop = Link(a=ROUTER, b=RING, overhead="wire", qdisc=inside, reverse={"qdisc": PLAIN_FIFO})
@@ -162,20 +163,20 @@ def experiment(
     packet_memory: str | None = None,
     record_writes: bool = False,
 ) -> Experiment:
-    """One arm of the study; equal names of flows share their random numbers.
+    """Return one arm; flows of equal names share their random numbers.
 
     Args:
         qdisc: The router's, towards the server.
         scenario: One of `SCENARIOS`.
         seed: All randomness follows from it.
         test: Flent's, as published when left out.
-        ring_bytes: What the router's driver holds; 0 for nothing.
-        server_qdisc: At the server's egress.
-        timer_hz: Ticks of the kernel's timer in a second.
+        ring_bytes: Size of the driver's ring; 0 for none.
+        server_qdisc: Discipline at the server's egress.
+        timer_hz: Frequency of the kernel's timer.
         irtt: Whether irtt measures the latency over UDP; on the kernel.
-        gateway: Whether the downloads queue on a gateway before the server.
-        packet_memory: What the senders' kernel reckons a packet with; its default when None.
-        record_writes: Whether what senders write is recorded; it changes nothing else.
+        gateway: Whether the downloads queue on a gateway in front of the server.
+        packet_memory: Memory charged per packet by the senders' kernel; its default when None.
+        record_writes: Whether senders' writes are recorded; has no other effect.
     """
     test = test or rrul()
     return test.experiment(
@@ -191,7 +192,7 @@ def experiment(
 
 
 def _beside(scenario: str, test: FlentTest) -> list[Flow]:
-    """What comes to Flent's own traffic."""
+    """Return the traffic added to Flent's."""
     begins, ends = float(test.delay_s), float(test.delay_s + test.length_s)
     if scenario == "bursts":
         count = int((ends - begins) / BURST_EVERY_S)
@@ -236,12 +237,12 @@ def _burst(number: int, start_s: float) -> Flow:
 
 @dataclass(frozen=True, slots=True)
 class RouterChoice:
-    """What one could set on this router.
+    """An alternative setting of this router.
 
     Attributes:
-        qdisc: As typed to tc.
-        ring_bytes: What the driver holds behind it; nobody sets that by tc.
-        is_todays: Whether a kernel of today has it.
+        qdisc: Discipline, in tc syntax.
+        ring_bytes: Size of the driver's ring, which tc cannot set.
+        is_todays: Whether today's kernels support it.
     """
 
     qdisc: str
@@ -259,4 +260,4 @@ ROUTER_CHOICES: dict[str, RouterChoice] = {
     "fq_codel": RouterChoice("fq_codel"),
     "fq_codel, no ring": RouterChoice("fq_codel", ring_bytes=0),
 }
-"""Label to what is set."""
+"""Alternatives by label."""

@@ -1,4 +1,4 @@
-"""The claims of the study, each with its rule and margin, written before anything runs."""
+"""The claims of the study, each with its rule and margin, fixed before any run."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ from dumbbell.studies.pie_rrul.fit import LatencyFit
 from dumbbell.studies.pie_rrul.measures import Floats, Measured, RunsBySetting
 
 Row = tuple[str, int]
-"""Of the source's tables: what was varied, and its milliseconds."""
+"""Row of the source's tables: varied parameter, and its value in milliseconds."""
 TWO_BACKENDS = "One description, two backends"
 TIMER = "Linux: PIE's timer is set in whole ticks (sch_pie.c, usecs_to_jiffies)"
 SAME_MS = 0.001
-"""Two runs that are the same differ by less."""
+"""Runs with a smaller difference count as equal."""
 VARIES_MBPS = 1.0
-"""What the source's table has for the upload of a flow: 23 at one target, 24 at the others."""
+"""Range in the source's table of a flow's upload: 23 at one target, 24 at the others."""
 OF_RATES = Equivalent.of_rates(published.LARGEST_MBPS)
 
 FOLLOWS = "delay follows the target"
 EQUAL_THROUGHPUT = "a smaller target costs no throughput"
 TUPDATE_DELAY, TUPDATE_THROUGHPUT = "tupdate and delay", "tupdate and throughput"
 LIKE_ALONE = "additional TCP makes no difference to PIE"
-"""Facts that several rows tell, or that the summary reads."""
+"""Facts shared by several rows, or used by the summary."""
 
 AMENDED = Amendment(
     when="2026-11-22",
@@ -86,7 +86,7 @@ _REASONS = {
     "upload": _CONFLICT,
     "download": _SERVER,
 }
-"""Presumed, where a number is not reproduced."""
+"""Presumed reasons for numbers that are not reproduced."""
 _RING_CHOSEN = "the middle of the range is the mean latency, which chose the ring"
 
 
@@ -94,7 +94,7 @@ _RING_CHOSEN = "the middle of the range is the mean latency, which chose the rin
 
 
 def row_number(row: Row, name: str) -> Claim[Runs]:
-    """The claim about a number of the source's tables.
+    """Return the id of the claim about a number of the source's tables.
 
     Args:
         row: Of `published.TABLES`.
@@ -115,12 +115,12 @@ def row_number(row: Row, name: str) -> Claim[Runs]:
 def printed(
     found: RunsBySetting, backend: str = "sim", shortfalls: tuple[Shortfall, ...] = ()
 ) -> dict[tuple[Row, str], Judged]:
-    """Every printed number of the settings that were run, but those that chose the ring.
+    """Judge every printed number of the settings that ran, except those that determined the ring.
 
     Args:
         found: Scenario 1.
-        backend: Where.
-        shortfalls: What the runs lack of the published one; it is a preview then.
+        backend: Backend of the runs.
+        shortfalls: Differences from the published run; if any, the claims are previews.
     """
     judged = {}
     for row, numbers in published.TABLES.items():
@@ -159,7 +159,7 @@ def _preview(claim: Claim[Runs], shortfalls: tuple[Shortfall, ...]) -> Claim[Run
 
 
 def nominal(without: Replications[Setting, Measured]) -> Iterator[Judged]:
-    """The printed latencies without a ring: what follows from the printed parameters alone."""
+    """Judge the printed latencies without a ring, from the printed parameters alone."""
     name = "latency"
     for setting in without.arms:
         claim = Claim(
@@ -181,7 +181,7 @@ def nominal(without: Replications[Setting, Measured]) -> Iterator[Judged]:
 
 
 def ring(fit: LatencyFit, n_replications: int) -> Judged:
-    """The ring that explains the printed latencies; it was chosen by them."""
+    """Report the ring that explains the printed latencies; it was fitted to them."""
     claim = Claim(
         id="ring",
         statement="The driver's ring that explains the printed average latencies",
@@ -204,28 +204,28 @@ RECEIVED, SMALL_HEADERS, LARGE_HEADERS = (
     "what send calls took, a packet reckoned with 2304 bytes",
     "what send calls took, a packet reckoned with 4352 bytes",
 )
-"""How uploads are counted: the points of the grid."""
+"""Counting methods of uploads: the points of the grid."""
 _ENDS = {"throughput-low": ("low", "upload_low_mbps", "written_low_mbps"),
          "throughput-high": ("high", "upload_high_mbps", "written_high_mbps")}  # fmt: skip
-"""Quantity to its name as a level, and to what measures it at the receiver and at the sender."""
+"""Quantity to its name as a level, and its measures at the receiver and at the sender."""
 
 
 def written_id(setting: Setting) -> str:
-    """Of the claim about the range of the uploads at a setting."""
+    """Return the id of the claim about the range of the uploads at a setting."""
     return f"written-{setting.name}"
 
 
 def end_name(setting: Setting, quantity: str) -> str:
-    """What an end of the range of the uploads is called among the levels of a claim."""
+    """Return the name of an end of the uploads' range among the levels of a claim."""
     return f"{_ENDS[quantity][0]} end at {setting.label}"
 
 
 def written(alone: RunsBySetting, small: Replications[Setting, Measured]) -> Iterator[Judged]:
-    """Do the printed ranges of the uploads come from counting what netperf's send calls took?
+    """Judge whether the printed upload ranges count the bytes of netperf's send calls.
 
     Args:
         alone: Scenario 1, with the send buffer of a distribution's kernel.
-        small: The same settings with that of a kernel with short headers.
+        small: The same settings, with the send buffer of a kernel with short headers.
     """
     settings = [setting for setting in small.arms if setting in alone.settings]
     for setting in settings:
@@ -291,7 +291,7 @@ def _ways_to_count(
 
 
 def printed_at(setting: Setting, name: str) -> float:
-    """What the source prints of a setting; of the default in both tables the same."""
+    """Return the printed value of a setting; the default has the same value in both tables."""
     return next(
         numbers[name]
         for row, numbers in published.TABLES.items()
@@ -312,12 +312,12 @@ def _fact(setting: Setting, name: str) -> str:
 
 
 def targets(found: RunsBySetting) -> Iterator[Judged]:
-    """What varying the target does, where more than one was run."""
+    """Judge the effect of the target, if more than one was run."""
     settings = found.among(arms.BY_TARGET)
     yield from _delay_is_target(found, settings)
     if len(settings) < 2:
         return
-    # What is behind PIE adds the same to all: the latency's order follows from the queue delay's.
+    # The delay behind PIE is the same for all, so latencies have the order of queue delays.
     for measure, name in (("queue_delay_ms", "queue-delay"), ("latency_ms", "latency")):
         claim = Claim(
             id=f"{name}-follows-target",
@@ -390,11 +390,11 @@ def _download_is_better(found: RunsBySetting, small: Setting, large: Setting) ->
 
 
 def tupdates(found: RunsBySetting) -> Iterator[Judged]:
-    """Without other traffic tupdate hardly matters, where more than one was run."""
+    """Judge that without other traffic tupdate has little effect, if more than one was run."""
     settings = found.among(arms.BY_TUPDATE)
     if len(settings) < 2:
         return
-    # What is behind PIE adds the same to all: latencies differ as queue delays do.
+    # The delay behind PIE is the same for all, so latencies differ as queue delays do.
     for name, what, measure, rule, fact in (
         ("latency", "latency", "latency_ms", Equivalent.of_delays(), TUPDATE_DELAY),
         ("queue-delay", "queue delay", "queue_delay_ms", Equivalent.of_delays(), TUPDATE_DELAY),
@@ -411,12 +411,12 @@ def tupdates(found: RunsBySetting) -> Iterator[Judged]:
 
 
 def tick(one_ms: Floats, four_ms: Floats, remarks: Iterable[str]) -> Judged:
-    """tupdate 1 ms acts as 4 ms where the timer ticks 250 times a second.
+    """Judge that tupdate 1 ms acts as 4 ms if the timer ticks 250 times a second.
 
     Args:
-        one_ms: Latency with ``tupdate 1ms``, a value a replication.
-        four_ms: With ``tupdate 4ms``, of the same seeds.
-        remarks: To stand beside it.
+        one_ms: Latency with ``tupdate 1ms``, one value per replication.
+        four_ms: Latency with ``tupdate 4ms``, with the same seeds.
+        remarks: Remarks added to the claim.
     """
     claim = Claim(
         id="tick-1-acts-as-4",
@@ -438,7 +438,7 @@ def tick(one_ms: Floats, four_ms: Floats, remarks: Iterable[str]) -> Judged:
 
 
 def additional_tcp(alone: RunsBySetting, beside: RunsBySetting) -> Iterator[Judged]:
-    """PIE does as it did without additional TCP, but for latency and downloads, which vary."""
+    """Judge that additional TCP affects PIE only in latency and downloads, which vary."""
     for setting in beside.among(alone.settings):
         for name, what, rule, was, now in (
             ("queue-delay", "queue delay", Equivalent.of_delays(), "queue_delay_ms",
@@ -487,9 +487,9 @@ class BackendComparison:
     """A quantity on which both backends should agree.
 
     Attributes:
-        short: For identifiers.
+        short: Name in identifiers.
         what: Completes a sentence.
-        rule: With its margin.
+        rule: Rule with its margin.
     """
 
     short: str
@@ -508,7 +508,7 @@ AGREEMENT: Mapping[str, BackendComparison] = {
     "download_mbps": BackendComparison("download", "download of all", RATES),
     "latency_ms": BackendComparison("latency", "latency", DELAYS),
 }
-"""Measure to what is compared and how far apart the backends may be."""
+"""Compared quantity and allowed difference between backends, by measure."""
 WRITES: Mapping[str, BackendComparison] = {
     "written_mbps": BackendComparison("written", "what the uploads' senders wrote", RATES),
     "written_sd_mbps": BackendComparison(
@@ -517,20 +517,20 @@ WRITES: Mapping[str, BackendComparison] = {
         Agreement(relative=0.20, floor=0.3, unit="Mbit/s"),
     ),
 }
-"""The same of what netperf counts, where it is recorded."""
+"""The same for netperf's counts, if they are recorded."""
 
 
 def agreement(
     kernel: RunsBySetting, sim: RunsBySetting, setting: Setting, name: str, title: str
 ) -> Iterator[Judged]:
-    """The same description on both backends, at one setting.
+    """Compare the same description on both backends, at one setting.
 
     Args:
-        kernel: Runs there.
-        sim: Runs here.
-        setting: Which.
-        name: Of the scenario, for identifiers.
-        title: The same for statements.
+        kernel: Runs on the kernel.
+        sim: Runs in the simulator.
+        setting: The setting.
+        name: Name of the scenario, for identifiers.
+        title: Title of the scenario, for statements.
     """
     both = (kernel, sim)
     has_writes = all(np.isfinite(of.values(setting, "written_mbps")).all() for of in both)
@@ -550,7 +550,7 @@ def agreement(
             ),
             amended=AMENDED,
         )
-        # PIE's random numbers are the kernel's own there.
+        # On the kernel, PIE uses the kernel's random numbers.
         sides = Sides(
             sim.values(setting, measure), kernel.values(setting, measure), Pairing.INDEPENDENT
         )
@@ -558,12 +558,12 @@ def agreement(
 
 
 def irtt(own_ms: Floats, irtt_ms: Floats, qdisc: str) -> Judged:
-    """What irtt measures in the guest is what our own prober measures there.
+    """Judge that irtt in the guest measures the same latency as our prober.
 
     Args:
-        own_ms: Latency over UDP by our own prober, a value a run on the kernel.
-        irtt_ms: By irtt, in runs of the same description.
-        qdisc: For the statement.
+        own_ms: UDP latency by our prober, one value per run on the kernel.
+        irtt_ms: UDP latency by irtt, in runs of the same description.
+        qdisc: Discipline named in the statement.
     """
     claim = Claim(
         id="irtt-agrees",

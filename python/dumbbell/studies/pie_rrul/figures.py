@@ -1,4 +1,4 @@
-"""The source's four figures of each setting, drawn side by side; and what we add."""
+"""The source's four figures of each setting, drawn side by side, and further figures."""
 
 from __future__ import annotations
 
@@ -38,10 +38,10 @@ class _Line:
     """A curve against time.
 
     Attributes:
-        label: Of the setting.
+        label: Name of the setting.
         t_s: Ends of the steps.
         values: Shape of ``t_s``; NaN where there is none.
-        style: What sets it apart from another curve of the same setting.
+        style: Distinguishes curves of the same setting.
     """
 
     label: str
@@ -51,9 +51,10 @@ class _Line:
 
 
 def of_scenario(by: RunsBySetting, scenario: str, test: FlentTest) -> list[Figure]:
-    """The source's figures of replication 0: of both test cases, or of few settings together.
+    """Draw the source's figures of replication 0: of both test cases, or of few settings together.
 
-    With few settings only the ellipsis and the queue delay: drawing costs more than running.
+    With few settings only the ellipse and the queue delay are drawn: drawing takes longer than
+    running.
     """
     where = arms.SCENARIO_TITLES[scenario]
     # The source prints numbers of the first scenario only.
@@ -135,7 +136,7 @@ def _delay(
 
 
 def _printed_levels(printed: Mapping[str, arms.Setting], name: str) -> list[float]:
-    """The averages that the source's tables have for these settings, each once."""
+    """Return the averages in the source's tables for these settings, each once."""
     return sorted({printed_at(setting, name) for setting in printed.values()})
 
 
@@ -168,7 +169,7 @@ def _over_time(
 
 
 def _each_second(t_s: Floats, values: Floats) -> tuple[Floats, Floats]:
-    """Means over seconds, at their ends."""
+    """Return means over seconds, and the ends of the seconds."""
     second = np.ceil(t_s / _MEAN_OVER_S - 1e-9).astype(int)
     at = np.unique(second)
     return at * _MEAN_OVER_S, np.array([values[second == each].mean() for each in at])
@@ -181,14 +182,14 @@ def _ellipses(
     family: str,
     printed: Mapping[str, arms.Setting],
 ) -> Figure:
-    """Upload against latency: Flent's covariance ellipse, the point of the means, and the source's.
+    """Draw upload against latency: Flent's covariance ellipse, the mean, and the source's values.
 
     Args:
-        found: Label to what was measured.
-        name: Of the figure.
-        title: Of the figure.
-        family: What it is one of.
-        printed: Label to the setting of which the source prints averages and ranges.
+        found: Measured series by label.
+        name: Name of the figure.
+        title: Title of the figure.
+        family: Family of the figure.
+        printed: Settings with printed averages and ranges, by label.
     """
     frame = pl.DataFrame([row for label, of in found.items() for row in _outline(label, of)])
     axis = alt.Scale(zero=False, padding=_ROOM_PX, nice=False)
@@ -235,7 +236,7 @@ def _ellipses(
 
 
 def _outline(label: str, of: Series) -> list[dict[str, Any]]:
-    """Points of the ellipse in order, and the point of the means."""
+    """Return the points of the ellipse in order, and the mean."""
     known = np.isfinite(of.latency_ms)
     x, y = of.latency_ms[known], of.upload_mbps[known]
     outline = covariance_ellipse(x, y, SIGMAS).outline()
@@ -264,7 +265,7 @@ def _printed_table(printed: Mapping[str, arms.Setting]) -> pl.DataFrame:
 
 
 def _printed_crosses(table: pl.DataFrame, channels: Mapping[str, Any]) -> list[alt.Chart]:
-    """Averages as diamonds, ranges as a dashed cross, in the colour of the setting."""
+    """Draw averages as diamonds and ranges as a dashed cross, in the colour of the setting."""
     base = alt.Chart(table)
     x_title, y_title = "Latency (ms)", "Sum of the uploads (Mbit/s)"
     wide = {**channels, "x": alt.X("latency_low:Q", title=x_title)}
@@ -279,7 +280,7 @@ def _printed_crosses(table: pl.DataFrame, channels: Mapping[str, Any]) -> list[a
 
 
 def latency_rows(by: RunsBySetting, without: Replications[arms.Setting, Measured]) -> Figure:
-    """Printed latency beside ours, with the driver's ring and without."""
+    """Return printed latency beside ours, with the driver's ring and without."""
     rows = []
     for setting in without.arms:
         found = {"no ring": without.values(setting, "latency_ms")}
@@ -307,7 +308,7 @@ def latency_rows(by: RunsBySetting, without: Replications[arms.Setting, Measured
 
 
 def backends(kernel: RunsBySetting, sim: RunsBySetting, test: FlentTest) -> Figure:
-    """PIE's delay over time on both backends."""
+    """Draw PIE's delay over time on both backends."""
     found = [
         (setting, where, series(of.run(setting), test))
         for where, of in ((SIMULATOR, sim), (KERNEL, kernel))
@@ -323,16 +324,16 @@ def backends(kernel: RunsBySetting, sim: RunsBySetting, test: FlentTest) -> Figu
 
 
 def router(found: Replications[tuple[str, str], Measured]) -> Figure:
-    """What one could set on this router: latency, alone and under bursts.
+    """Draw the latency of alternatives on this router, alone and under bursts.
 
     Args:
-        found: (label, scenario) to its runs.
+        found: Runs by (label, scenario).
     """
     rows = []
     for label, scenario in found.arms:
         values = found.values((label, scenario), "latency_ms")
         one = prediction_interval(values)
-        # The axis is logarithmic: an interval must not end at nothing.
+        # The axis is logarithmic: an interval must not extend to zero.
         low = max(one.low, float(values.min()) / 2)
         style = arms.SCENARIO_TITLES[scenario]
         rows.append(IntervalRow(label, one.value, low, one.high, style=style))

@@ -1,4 +1,4 @@
-"""How much does the router's driver hold? The one parameter that is fitted."""
+"""Estimation of the size of the driver's ring, the only fitted parameter."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dumbbell.studies.pie_rrul.measures import Floats
 
 @dataclass(frozen=True, slots=True)
 class LatencyFit:
-    """What the printed latencies are above ours without a ring.
+    """Excess of the printed latencies over ours without a ring.
 
     Attributes:
         excess_ms: Mean over the settings, with Student's interval over them.
@@ -24,7 +24,7 @@ class LatencyFit:
 
     @property
     def ring_kb(self) -> Estimate:
-        """That time at the line's rate."""
+        """Return the bytes of that time at the line's rate."""
         found = self.excess_ms
         kb_per_ms = published.LINE_MBPS / 8
         ends = (kb_per_ms * end for end in (found.value, found.low, found.high))
@@ -33,18 +33,18 @@ class LatencyFit:
 
     @property
     def packets(self) -> float:
-        """The same in full packets."""
+        """Return the number of full packets."""
         return 1e3 * self.ring_kb.value / published.WIRE_BYTES
 
 
 def fit_ring(latency_ms: Mapping[arms.Setting, Floats]) -> LatencyFit:
-    """The ring that explains the printed latencies.
+    """Fit the ring that explains the printed latencies.
 
-    A ring that is always full adds its bytes at the line's rate to every packet's way, and PIE
-    neither sees nor shortens that. So the least squares of one constant are the mean excess.
+    A ring that is always full delays every packet by its bytes at the line's rate; PIE neither sees
+    nor reduces this delay. The least-squares constant is therefore the mean excess.
 
     Args:
-        latency_ms: Settings, two or more, to the mean latency of each run without a ring.
+        latency_ms: Mean latency of each run without a ring, by setting; at least two settings.
     """
     printed = {
         arms.setting_of(*row): numbers["latency"] for row, numbers in published.TABLES.items()

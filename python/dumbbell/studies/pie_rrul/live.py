@@ -1,4 +1,4 @@
-"""The page's live figure: Flent's ellipse behind PIE, and behind fq_codel beside it."""
+"""The page's live figure: Flent's ellipse behind PIE, and behind fq_codel for comparison."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from dumbbell.report.live import (
 from dumbbell.studies.pie_rrul import arms, published
 
 TEST = arms.rrul(length_s=12, delay_s=1)
-"""A fifth of the source's minute: that is a second for a browser."""
+"""A fifth of the source's minute: a browser runs it in a second."""
 SETTLED = arms.rrul(length_s=9, delay_s=4)
-"""What of it counts: the source's minute has little of the beginning in it."""
+"""The measured part: in the source's minute the beginning has little weight."""
 PIE, FQ_CODEL = "pie", "fq-codel"
 SHAPED = "links[1].forward.qdisc"
 """The token bucket around the router's discipline, in the experiments of `arms`."""
 TUPDATES_MS = (1, 4, 15, 30, 60)
-"""The source's, and the tick of the kernel's timer."""
+"""The source's values, and the tick of the kernel's timer."""
 RINGS_BYTES = (2 * published.WIRE_BYTES, arms.RING_BYTES // 2, arms.RING_BYTES, 2 * arms.RING_BYTES)
 SHORT_MS = 5
 MOST_MS, LEAST_MBPS, MOST_MBPS = 45, 76, 110
@@ -31,7 +31,7 @@ MOST_MS, LEAST_MBPS, MOST_MBPS = 45, 76, 110
 
 
 def _ticks_ms(tupdate_ms: int) -> int:
-    """What the kernel's timer makes of it: whole ticks, upwards."""
+    """Round up to whole ticks, as the kernel's timer does."""
     tick_ms = 1000 // published.TIMER_HZ
     return tick_ms * math.ceil(tupdate_ms / tick_ms)
 
@@ -60,7 +60,7 @@ def _ring_stop(size: int) -> LiveStop:
 
 
 def _printed(setting: arms.Setting, numbers: dict[str, float]) -> list[LiveCurve]:
-    """The averages that the source prints of a setting, and the ends of its ellipse."""
+    """Return the printed averages of a setting, and the ends of its ellipse."""
     when = {"target": float(setting.target_ms), "tupdate": float(setting.tupdate_ms)}
     latency, upload = numbers["latency"], numbers["throughput"]
     drawn = (
@@ -75,7 +75,7 @@ def _printed(setting: arms.Setting, numbers: dict[str, float]) -> list[LiveCurve
 
 
 def _theory(target_ms: int, ring_bytes: int) -> LiveCurve:
-    """What PIE holds at its target, and behind it a ring that is always full."""
+    """Return PIE's delay at its target plus that of a ring that is always full."""
     latency_ms = target_ms + ring_bytes * 8 / (1e3 * published.LINE_MBPS)
     return LiveCurve(
         label="theory: target and ring",
@@ -91,7 +91,7 @@ def hero(seed: int) -> LiveHero:
     """The live figure.
 
     Args:
-        seed: Of the study.
+        seed: Seed of the study.
     """
     printed = {arms.setting_of(*row): dict(numbers) for row, numbers in published.TABLES.items()}
     queue = [[arms.queue_name(arms.RING_BYTES)]]

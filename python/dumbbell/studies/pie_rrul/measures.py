@@ -1,4 +1,4 @@
-"""What a run of rrul is reduced to: the numbers and series of the source's plots."""
+"""Reduction of a run of rrul: the numbers and series of the source's plots."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from dumbbell.tables import NO_INSTANT, Run
 
 Floats = NDArray[np.float64]
 RoundTrips = tuple[NDArray[np.int64], Floats]
-"""Answered requests of one probe: when each was sent, ns, and its round trip, ms."""
+"""Answered requests of one probe: time of sending, ns, and round-trip time, ms."""
 SIGMAS = 2.0
-"""Of the ellipse."""
+"""Standard deviations of the ellipse."""
 UPLOADS = 4
-"""Flows that rrul has each way, whatever it is told."""
+"""Number of flows of rrul in each direction, a fixed number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What Flent plots of a run: one value a step of 0.2 s while the TCP flows send.
+    """Series that Flent plots: one value per step of 0.2 s while the TCP flows send.
 
     Attributes:
         t_s: End of each step, from the test's start.
-        upload_mbps: Payload that the server got, all four uploads together.
-        download_mbps: What the client got.
-        latency_ms: Mean of the probes sent in the step that were answered; NaN for none.
-        queue_delay_ms: What PIE takes its delay for, as ``tc -s qdisc`` prints it; NaN where the
-            discipline has no such number.
-        drops_pkts: Dropped in the step by the router's queue, as tc counts.
+        upload_mbps: Payload received by the server, total of the four uploads.
+        download_mbps: Payload received by the client.
+        latency_ms: Mean RTT of the answered probes sent in the step; NaN for none.
+        queue_delay_ms: PIE's delay estimate, as ``tc -s qdisc`` prints it; NaN if the discipline
+            has no such number.
+        drops_pkts: Packets dropped by the router's queue in the step, as tc counts.
     """
 
     t_s: Floats
@@ -50,7 +50,7 @@ class Series:
 
 
 def series(run: Run, test: FlentTest) -> Series:
-    """The series of a run of the study."""
+    """Return the series of a run of the study."""
     steps, loaded = load_steps(test)
     return with_queue(
         run,
@@ -64,7 +64,7 @@ def series(run: Run, test: FlentTest) -> Series:
 def with_queue(
     run: Run, test: FlentTest, *, upload_mbps: Floats, download_mbps: Floats, latency_ms: Floats
 ) -> Series:
-    """The series of a run, with those of the router's queue, as ``tc -s qdisc`` tells it."""
+    """Return a run's series, with those of the router's queue as ``tc -s qdisc`` prints them."""
     queue = router_queue(run)
     steps, loaded = load_steps(test)
     t_s: Floats = np.arange(1, steps + 1, dtype=np.float64) * test.step_s
@@ -81,10 +81,10 @@ def with_queue(
 
 
 def written_mbps(run: Run, test: FlentTest) -> Floats:
-    """What the uploads' senders wrote in each step of the load; NaN where it was not recorded.
+    """Return what the uploads' senders wrote in each step of the load; NaN if not recorded.
 
-    A program that always has more to send writes when a third of its send buffer is free, so what
-    it counts comes in pieces of that size; what arrives does not.
+    A greedy program writes when a third of its send buffer is free, so its count grows in steps of
+    that size; received bytes do not.
     """
     steps, loaded = load_steps(test)
     if "flow_writes" not in run.tables:
@@ -99,25 +99,25 @@ def written_mbps(run: Run, test: FlentTest) -> Floats:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measured:
-    """The numbers of a run: those of the observation tables, and what the claims need beside them.
+    """The numbers of a run: those of the observation tables, and further ones for the claims.
 
     Attributes:
         latency_ms: Mean of the steps' latencies.
         latency_sd_ms: Their standard deviation.
-        latency_udp_ms: Mean over the probes over UDP alone.
+        latency_udp_ms: Mean over UDP probes only.
         latency_p99_ms: 99th percentile.
         latency_spread: 5th to 95th percentile over the median.
         upload_mbps: Payload of the four uploads together.
         upload_sd_mbps: Standard deviation of the steps' values.
-        upload_with_more_mbps: The same with an additional TCP flow's.
+        upload_with_more_mbps: The same, including an additional TCP flow.
         upload_fairness: Jain's index of the four uploads.
         written_mbps: Mean of what the four uploads' senders wrote; NaN where it was not recorded.
         written_sd_mbps: Standard deviation of the steps' values.
         download_mbps: Payload of the four downloads together.
         download_spread: 5th to 95th percentile over the median.
-        queue_delay_ms: Mean of what PIE takes its delay for; NaN for another discipline.
+        queue_delay_ms: Mean of PIE's delay estimate; NaN for another discipline.
         drops_pkts: Drops of the router's queue.
-        drops_per_s: The same in a second of load.
+        drops_per_s: Drops per second of load.
     """
 
     latency_ms: float
@@ -139,7 +139,7 @@ class Measured:
 
     @property
     def written_low_mbps(self) -> float:
-        """Lower end of the ellipse, counted as netperf does: what its send calls took."""
+        """Return the lower end of the ellipse, counted as netperf does: by its send calls."""
         return self.written_mbps - SIGMAS * self.written_sd_mbps
 
     @property
@@ -179,7 +179,7 @@ class Measured:
 
 
 def measured(run: Run, test: FlentTest) -> Measured:
-    """The numbers of a run of ``test``."""
+    """Return the numbers of a run of ``test``."""
     steps, loaded = load_steps(test)
     more = [name for name in run.flow_names if name == arms.MORE_UPLOAD]
     return numbers(
@@ -201,14 +201,14 @@ def numbers(
     written_mbps: Floats,
     more_mbps: float = 0.0,
 ) -> Measured:
-    """The numbers of what Flent plots of a run.
+    """Return the numbers of the series that Flent plots of a run.
 
     Args:
-        of: Its series.
-        test: What was run.
+        of: The series of the run.
+        test: The test.
         uploads_mbps: Payload of each upload, over the load's time.
         latency_udp_ms: Mean of the latency over UDP alone.
-        written_mbps: What the uploads' senders wrote in each step; NaN where it was not recorded.
+        written_mbps: Writes of the uploads' senders in each step; NaN if not recorded.
         more_mbps: Payload of an additional upload.
     """
     known = of.latency_ms[np.isfinite(of.latency_ms)]
@@ -237,48 +237,48 @@ def numbers(
 
 @dataclass(frozen=True)
 class RunsBySetting:
-    """Runs of PIE at several settings of one scenario, of some settings more than of others.
+    """Runs of PIE at several settings of one scenario; the number of runs may differ by setting.
 
     Attributes:
-        groups: Each of other settings; replication k of all of them belongs together.
+        groups: Groups of disjoint settings; replication k of all groups is paired.
     """
 
     groups: tuple[Replications[Setting, Measured], ...]
 
     @property
     def settings(self) -> list[Setting]:
-        """All of them, in the study's order."""
+        """Return all settings, in the study's order."""
         there = {setting for group in self.groups for setting in group.arms}
         return [setting for setting in arms.SETTINGS if setting in there]
 
     def among(self, settings: Sequence[Setting]) -> list[Setting]:
-        """Those of ``settings`` that were run."""
+        """Return those of ``settings`` that were run."""
         return [setting for setting in settings if setting in self.settings]
 
     def values(self, setting: Setting, quantity: Quantity[Measured]) -> Floats:
-        """A quantity of each replication of a setting; shape (n,)."""
+        """Return a quantity of each replication of a setting; shape (n,)."""
         return self._of(setting).values(setting, quantity)
 
     def columns(self, settings: Sequence[Setting], quantity: Quantity[Measured]) -> list[Floats]:
-        """A quantity at several settings, of the replications that all of them have."""
+        """Return a quantity at several settings, of the replications that all of them have."""
         n = min(self._of(setting).n for setting in settings)
         return [self.values(setting, quantity)[:n] for setting in settings]
 
     def mean(self, setting: Setting, quantity: Quantity[Measured]) -> Estimate:
-        """Mean over the replications, with its interval."""
+        """Return the mean over the replications, with its interval."""
         return self._of(setting).estimate(setting, quantity)
 
     def one_run(self, setting: Setting, quantity: Quantity[Measured]) -> Estimate:
-        """Where one more run would fall."""
+        """Return the prediction interval of one more run."""
         return prediction_interval(self.values(setting, quantity))
 
     def difference(self, a: Setting, b: Setting, quantity: Quantity[Measured]) -> Estimate:
-        """Mean of A less B over the replications that both have."""
+        """Return the mean of A minus B over the replications that both have."""
         ours, other = self.columns([a, b], quantity)
         return difference_interval(ours, other)
 
     def run(self, setting: Setting) -> Run:
-        """That of replication 0."""
+        """Return the run of replication 0."""
         return self._of(setting).run(setting)
 
     def _of(self, setting: Setting) -> Replications[Setting, Measured]:
@@ -286,20 +286,20 @@ class RunsBySetting:
 
 
 def router_queue(run: Run) -> str:
-    """The router's queue towards the server, whatever stands between them."""
+    """Return the router's queue towards the server, in any topology of the study."""
     queues = resolved_of(run).queues
     return next(q.name for q in queues if q.from_ == arms.ROUTER and q.to != arms.CLIENT)
 
 
 def load_steps(test: FlentTest) -> tuple[int, NDArray[np.bool_]]:
-    """How many steps the test has, and during which of them the TCP flows send."""
+    """Return the number of steps of the test, and the steps during which TCP flows send."""
     steps = round(test.total_s / test.step_s)
     t_s = np.arange(1, steps + 1) * test.step_s
     return steps, (t_s > test.delay_s + 1e-9) & (t_s < test.delay_s + test.length_s + 1e-9)
 
 
 def _sampled(run: Run, table: str, column: str, steps: int, **of: str) -> Floats:
-    """A column at every step; its last value again where a run has fewer rows."""
+    """Return a column at every step; the last value is repeated if a run has fewer rows."""
     values = run.column(table, column, **of).astype(np.float64)[:steps]
     last = values[-1] if values.size else 0.0
     return np.concatenate([values, np.full(steps - values.size, last)])
@@ -314,7 +314,7 @@ def _goodput_mbps(run: Run, test: FlentTest, steps: int, *, upload: bool) -> Flo
 
 
 def _payload_mbps(run: Run, flow: str, test: FlentTest) -> float:
-    """Payload of a flow over the load's time."""
+    """Return the payload of a flow over the load's time."""
     got = _sampled(
         run, "flow_samples", "delivered_payload_bytes", round(test.total_s / test.step_s), flow=flow
     )
@@ -326,21 +326,21 @@ def _payload_mbps(run: Run, flow: str, test: FlentTest) -> float:
 def _latency_ms(
     run: Run, test: FlentTest, steps: int, kinds: tuple[str, ...] = ("ping", "udp")
 ) -> Floats:
-    """Flent's ``Ping (ms) avg``: row by row over the probes that were answered."""
+    """Return Flent's ``Ping (ms) avg``: per row, the mean over the answered probes."""
     names = [probe.probe for probe in test.probes if probe.kind in kinds]
     each = (round_trips(run, "probes", probe=name) for name in names)
     return average_latency_ms(each, test.step_s, steps)
 
 
 def round_trips(run: Run, table: str, **of: str) -> RoundTrips:
-    """Of a probe, or of ping where the table is ``program_round_trips``."""
+    """Return the round trips of a probe, or of ping if the table is ``program_round_trips``."""
     sent, rtt = (run.column(table, column, **of) for column in ("sent_ns", "rtt_ns"))
     known = rtt != NO_INSTANT
     return sent[known].astype(np.int64), rtt[known] / 1e6
 
 
 def average_latency_ms(measured: Iterable[RoundTrips], step_s: float, steps: int) -> Floats:
-    """Mean of all round trips that began in a step; NaN for none; shape (steps,)."""
+    """Return the mean of all round trips that began in a step; NaN for none; shape (steps,)."""
     total, count = np.zeros(steps), np.zeros(steps)
     for sent_ns, rtt_ms in measured:
         place = sent_ns // round(step_s * 1e9)
@@ -351,6 +351,6 @@ def average_latency_ms(measured: Iterable[RoundTrips], step_s: float, steps: int
 
 
 def mean_of_known(values: Floats) -> float:
-    """Mean without NaN; NaN of nothing."""
+    """Return the mean without NaN; NaN without values."""
     known = values[np.isfinite(values)]
     return float(known.mean()) if known.size else float("nan")

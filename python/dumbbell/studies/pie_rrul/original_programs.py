@@ -1,7 +1,7 @@
-"""Flent's programs themselves, on the kernel: netperf where it is there, else iperf3; ping; irtt.
+"""Flent's programs on the kernel: netperf if installed, otherwise iperf3; ping; irtt.
 
-Flent's rrul is four netperf each way, irtt at three marks and a ping. Debian has netperf in no free
-section; iperf3 counts as it does, by what its send calls took, and reports as often.
+Flent's rrul runs four netperf in each direction, irtt at three DSCPs and a ping. In Debian, netperf
+is non-free; iperf3 also counts bytes of its send calls, and reports equally often.
 """
 
 from __future__ import annotations
@@ -37,23 +37,23 @@ from dumbbell.tables import Run
 
 PING = "ping"
 ASKING = 0
-"""Code of ``side`` of who was told to measure: its counts are those that Flent reads."""
+"""Code in ``side`` of the program told to measure: Flent reads its counts."""
 Found = Replications[Setting, Measured]
 
 
 def has_netperf() -> bool:
-    """Whether the streams are netperf's, as Flent's are."""
+    """Whether the streams are netperf's, as in Flent."""
     return program_runs.can_run(NetperfProgram.TOOLS)
 
 
 def commands(setting: Setting, seed: int, test: FlentTest, *, netperf: bool) -> Experiment:
-    """What Flent starts, at a setting of PIE as the kernel of today has it.
+    """Return the commands that Flent starts, at a setting of PIE in today's kernel.
 
     Args:
-        setting: Of PIE.
-        seed: All randomness follows from it and the replication.
-        test: Flent's.
-        netperf: Whether netperf sends, or iperf3.
+        setting: The setting of PIE.
+        seed: Seed; with the replication it determines all random numbers.
+        test: Flent's test.
+        netperf: Whether netperf sends; otherwise iperf3.
     """
     stream = partial(_netperf if netperf else _iperf3, test)
     length = f"{test.total_s:g}s"
@@ -80,7 +80,7 @@ def _both_ways(test: FlentTest) -> Iterator[tuple[str, str]]:
 
 
 def _one_by_one(sender: str, receiver: str) -> Flow:
-    """One byte: a host's devices are told to send one by one where a flow of its own says so."""
+    """Return a flow of one byte: a host's devices send one by one if one of its flows says so."""
     return Flow(
         name=f"one-by-one-{sender}",
         from_=sender,
@@ -112,7 +112,7 @@ def _iperf3(test: FlentTest, stream: Stream) -> dict[str, Any]:
 
 
 def measured_by_programs(run: Run, test: FlentTest) -> Measured:
-    """The numbers of Flent's plots, of what the programs printed; the queue's as tc tells them."""
+    """Return the numbers of Flent's plots from the programs' output, and the queue's from tc."""
     steps, loaded = load_steps(test)
     ends_s = test.step_s * np.arange(1, steps + 1, dtype=np.float64)[loaded]
     rates = {each.flow: _rate_mbps(run, each.flow, ends_s) for each in test.streams}
@@ -139,13 +139,14 @@ def measured_by_programs(run: Run, test: FlentTest) -> Measured:
 
 
 def _rate_mbps(run: Run, program: str, ends_s: Floats) -> Floats:
-    """What a program counted, at the ends of steps; between its reports on a line, as in Flent."""
+    """Return a program's rate at the ends of steps, interpolated linearly as in Flent."""
     begin, end, counted = (
         run.column("program_intervals", column, program=program, side=ASKING)
         for column in ("start_ns", "end_ns", "bytes")
     )
     length = end - begin
-    # The rest at the end, of a hundredth of a second, would decide the spread of a short test.
+    # The remainder at the end, of a hundredth of a second, would dominate the spread of a short
+    # test.
     whole = length > 0.5 * np.median(length)
     rates: Floats = np.interp(ends_s, end[whole] / 1e9, 8e3 * (counted / length)[whole])
     return rates
@@ -161,7 +162,7 @@ class RrulPrograms(program_runs.OwnProgramsPart[Setting, Found]):
         test: FlentTest,
         beside: Callable[[], Mapping[str, RunsBySetting]],
     ) -> None:
-        """How much, and what its numbers stand beside when all has run, by heads of columns."""
+        """Set the amount, and the columns to compare with when all has run, by heading."""
         self.amount, self.test, self.beside = amount, test, beside
         self.netperf = has_netperf()
         self.experiments = {
@@ -181,11 +182,11 @@ class RrulPrograms(program_runs.OwnProgramsPart[Setting, Found]):
         )
 
     def runs(self, found: Found) -> Mapping[str, Run]:
-        """The first at each setting."""
+        """Return the first run at each setting."""
         return {f"own programs {each.name}": found.run(each) for each in found.arms}
 
     def tables(self, found: Found) -> Iterator[ValueTable]:
-        """Every printed number beside theirs and ours, a table a setting."""
+        """Return every printed number beside the programs' and ours, one table per setting."""
         sides = self.beside()
         for setting in found.arms:
             rows = [
@@ -223,13 +224,13 @@ def _printed(setting: Setting, name: str) -> float:
 
 
 def _counted_by_senders(measure: str) -> str:
-    """A range of the upload is one of what send calls took, as netperf counts it."""
+    """Map an upload range to the bytes of send calls, as netperf counts them."""
     ranges = {"upload_low_mbps": "written_low_mbps", "upload_high_mbps": "written_high_mbps"}
     return ranges.get(measure, measure)
 
 
 def caption(runs: int, test: FlentTest, *, netperf: bool) -> str:
-    """What was run, and what is not as Flent has it."""
+    """Describe the experiment and its differences from Flent."""
     streams = (
         "netperf"
         if netperf

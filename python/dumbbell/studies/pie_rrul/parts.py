@@ -1,8 +1,9 @@
-"""The parts of the study: each with what it runs, claims and shows.
+"""The parts of the study: each with its runs, claims, tables and figures.
 
-Scenario 1 comes first, with every printed number; then what it rests on that is ours (the ring,
-the server's egress), the source's other scenarios, and what we add. On the Linux kernel in virtual
-time some of it runs again, each description beside the simulator's own runs of it.
+Scenario 1 comes first, with every printed number. Then follow the parameters that the source does
+not give (the ring, the server's egress), the source's other scenarios, and further experiments.
+Some are run again on the Linux kernel in virtual time, each compared with the simulator's runs of
+the same description.
 """
 
 from __future__ import annotations
@@ -30,30 +31,30 @@ from dumbbell.tables import Run
 
 PUBLISHED_TEST = arms.rrul()
 KERNEL_TEST = arms.rrul(length_s=10, delay_s=1)
-"""A second of it takes the kernel about as long: as published it would be twenty times dearer."""
+"""The kernel needs about real time for it: the published length would take twenty times longer."""
 Choice = tuple[str, str]
-"""Label of what is set on the router, and the scenario."""
+"""Label of the router's setting, and the scenario."""
 
 
 @dataclass(frozen=True, slots=True)
 class PieRrulPreset(Preset):
-    """How much is run.
+    """Number of replications of each part.
 
     Attributes:
-        printed: Settings whose printed numbers are judged, which takes ten runs.
-        compared: Settings that are compared with one another.
-        written: Settings with a distribution's send buffer, for what netperf counts.
+        printed: Settings whose printed numbers are judged, which needs ten runs.
+        compared: Settings that are compared with each other.
+        written: Settings with a distribution's send buffer, for netperf's counts.
         without: Settings without a ring.
-        ours: Runs for the other parameters that are ours.
+        ours: Runs for the other parameters that the source does not give.
         bursts: Settings in scenario 2.
         tcp: Settings in scenario 3.
-        tick: Runs for the first tick of the timer.
+        tick: Runs for the timer's tick.
         today: Settings of today's PIE.
-        router: What else is set on the router.
+        router: Alternatives on the router.
         kernel: Settings on the kernel in scenario 1.
-        kernel_bursts: In scenario 2, and in that with a gateway.
-        kernel_tcp: In scenario 3.
-        irtt: With irtt in scenario 1.
+        kernel_bursts: Settings on the kernel in scenario 2, and in scenario 2 with a gateway.
+        kernel_tcp: Settings on the kernel in scenario 3.
+        irtt: Settings with irtt in scenario 1.
         own_programs: Settings with the programs that Flent starts, on the kernel.
     """
 
@@ -105,7 +106,7 @@ PRESETS = Presets(
 
 
 def experiment(runner: Runner, qdisc: str, scenario: str = "alone", **of: Any) -> Experiment:
-    """An arm with the study's seed, as long as published unless ``test`` says otherwise."""
+    """Return an arm with the study's seed, with the published length unless ``test`` differs."""
     return arms.experiment(qdisc, scenario, seed=runner.seed, **{"test": PUBLISHED_TEST, **of})
 
 
@@ -123,16 +124,16 @@ def run_settings(
 
     Args:
         runner: Runs them.
-        amount: How much, over which settings.
+        amount: Amount, with the settings.
         task: Name in the progress.
-        edition: Of PIE.
-        backend: Where.
-        test: Flent's, as published when left out.
+        edition: Edition of PIE.
+        backend: The backend.
+        test: Flent's test; as published when left out.
         **of: As `arms.experiment`.
 
     Raises:
         Interrupted: It was stopped before it was complete.
-        RunError: One failed.
+        RunError: A replication failed.
     """
     whole = test or PUBLISHED_TEST
     arms_ = [
@@ -153,7 +154,7 @@ def run_settings(
 def run_named(
     runner: Runner, experiments: Mapping[Any, Experiment], amount: Amount[str], task: str
 ) -> Replications[Any, Measured]:
-    """Runs of other arms, as long as published."""
+    """Run other arms, with the published length."""
     return runner.replicate(
         experiments,
         partial(measured, test=PUBLISHED_TEST),
@@ -165,12 +166,14 @@ def run_named(
 
 
 class ScenarioOne(Part[RunsBySetting]):
-    """Scenario 1: every printed number, and what the source concludes from them."""
+    """Scenario 1: every printed number, and the source's conclusions."""
 
     name = arms.SCENARIO_TITLES["alone"]
 
     def __init__(self, printed: Amount[Setting], compared: Amount[Setting]) -> None:
-        """What is run: some settings often enough for single numbers, some to be compared."""
+        """Set the amounts: some settings run often enough for single numbers, others for
+        comparison.
+        """
         self.printed = printed
         more = tuple(each for each in compared.over if each not in printed.over)
         self.more = Amount(compared.runs, over=more)
@@ -183,36 +186,36 @@ class ScenarioOne(Part[RunsBySetting]):
         )
 
     def judge(self, found: RunsBySetting) -> Iterator[Judged]:
-        """The printed numbers, and what targets and tupdates do."""
+        """Judge the printed numbers, and the effects of target and tupdate."""
         yield from claims.printed(self.often(found)).values()
         yield from claims.targets(found)
         yield from claims.tupdates(found)
 
     def often(self, found: RunsBySetting) -> RunsBySetting:
-        """Those that were run often enough for single numbers."""
+        """Return settings that were run often enough for single numbers."""
         return RunsBySetting(found.groups[:1])
 
     def tables(self, found: RunsBySetting) -> Iterator[ValueTable]:
-        """What is printed, and ours."""
+        """Return the printed tables, and ours."""
         yield from text.beside_printed(found, claims.printed(self.often(found)), self.name)
 
     def figures(self, found: RunsBySetting) -> Iterable[Figure]:
-        """The source's."""
+        """Draw the source's figures."""
         return figures.of_scenario(found, "alone", PUBLISHED_TEST)
 
     def runs(self, found: RunsBySetting) -> Mapping[str, Run]:
-        """The default setting first."""
+        """Return runs, the default setting first."""
         settings = sorted(found.settings, key=lambda setting: setting != Setting())
         return {setting.name: found.run(setting) for setting in settings}
 
 
 class NetperfUploads(Part[Replications[Setting, Measured]]):
-    """The uploads counted as netperf does, by what its send calls took."""
+    """The uploads counted as netperf does, by the bytes of its send calls."""
 
     name = "counted at the sender"
 
     def __init__(self, amount: Amount[Setting], alone: ScenarioOne) -> None:
-        """What is run with a smaller send buffer; the larger one is scenario 1's own."""
+        """Set the amount with a smaller send buffer; the larger one is scenario 1's."""
         self.amount, self.alone = amount, alone
 
     def run(self, runner: Runner) -> Replications[Setting, Measured]:
@@ -226,21 +229,21 @@ class NetperfUploads(Part[Replications[Setting, Measured]]):
         )
 
     def judge(self, found: Replications[Setting, Measured]) -> Iterator[Judged]:
-        """Each printed range, and all of them together."""
+        """Judge each printed range, and all of them together."""
         yield from claims.written(self.alone.often(self.alone.found), found)
 
     def tables(self, found: Replications[Setting, Measured]) -> Iterator[ValueTable]:
-        """The ranges by each way to count."""
+        """Return the ranges by each counting method."""
         yield text.written_table(self.alone.often(self.alone.found), found)
 
 
 class WithoutRing(Part[Replications[Setting, Measured]]):
-    """What follows from the printed parameters alone, and the ring that explains the rest."""
+    """Latencies from the printed parameters alone, and the ring that explains the rest."""
 
     name = "without a ring"
 
     def __init__(self, amount: Amount[Setting], alone: ScenarioOne) -> None:
-        """What is run, and what it is shown beside."""
+        """Set the amount, and the part it is compared with."""
         self.amount, self.alone = amount, alone
 
     def run(self, runner: Runner) -> Replications[Setting, Measured]:
@@ -248,26 +251,26 @@ class WithoutRing(Part[Replications[Setting, Measured]]):
         return run_settings(runner, self.amount, self.name, ring_bytes=0)
 
     def fit(self, found: Replications[Setting, Measured]) -> LatencyFit:
-        """The ring."""
+        """Return the fitted ring."""
         return fit_ring({each: found.values(each, "latency_ms") for each in found.arms})
 
     def judge(self, found: Replications[Setting, Measured]) -> Iterator[Judged]:
-        """The printed latencies, and the calibration that they made."""
+        """Judge the printed latencies, and the calibration they determine."""
         yield from claims.nominal(found)
         yield claims.ring(self.fit(found), found.n)
 
     def figures(self, found: Replications[Setting, Measured]) -> Iterator[Figure]:
-        """Latency with and without."""
+        """Draw latency with and without the ring."""
         yield figures.latency_rows(self.alone.found, found)
 
 
 class OurParameters(Part[Replications[str, Measured]]):
-    """The other parameters that are ours."""
+    """The other parameters that the source does not give."""
 
     name = "parameters that are ours"
 
     def __init__(self, amount: Amount[str], alone: ScenarioOne, without: WithoutRing) -> None:
-        """How much, and beside what."""
+        """Set the amount, and the parts it is compared with."""
         self.amount, self.alone, self.without = amount, alone, without
 
     def run(self, runner: Runner) -> Replications[str, Measured]:
@@ -283,7 +286,7 @@ class OurParameters(Part[Replications[str, Measured]]):
         return run_named(runner, experiments, self.amount, self.name)
 
     def tables(self, found: Replications[str, Measured]) -> Iterator[ValueTable]:
-        """A column a choice."""
+        """Return one column per choice."""
         default, measures = Setting(), text.PARAMETERS_MEASURES
         columns: dict[str, list[Estimate]] = {
             f"ring {arms.RING_BYTES} B, server: {arms.SERVER_QDISC}": [
@@ -298,10 +301,10 @@ class OurParameters(Part[Replications[str, Measured]]):
 
 
 class CompetingTraffic(Part[RunsBySetting]):
-    """Scenario 2 or 3: something else sends, too."""
+    """Scenarios 2 and 3: with additional traffic."""
 
     def __init__(self, scenario: str, amount: Amount[Setting], alone: ScenarioOne) -> None:
-        """Which, how much, and what it is compared with."""
+        """Set the scenario, the amount, and the part it is compared with."""
         self.name = arms.SCENARIO_TITLES[scenario]
         self.scenario, self.amount, self.alone = scenario, amount, alone
 
@@ -311,29 +314,29 @@ class CompetingTraffic(Part[RunsBySetting]):
         return RunsBySetting((done,))
 
     def judge(self, found: RunsBySetting) -> Iterable[Judged]:
-        """Of scenario 2 the source concludes nothing."""
+        """Judge scenario 3; the source draws no conclusion from scenario 2."""
         if self.scenario == "tcp":
             return claims.additional_tcp(self.alone.found, found)
         return ()
 
     def tables(self, found: RunsBySetting) -> Iterator[ValueTable]:
-        """As scenario 1's; and what a slow clock does."""
+        """Return tables like those of scenario 1, and the effect of a slow timer."""
         yield from text.observations(found, self.name)
         if self.scenario == "bursts":
             yield text.clock_table(self.alone.found, found)
 
     def figures(self, found: RunsBySetting) -> Iterable[Figure]:
-        """The source's."""
+        """Draw the source's figures."""
         return figures.of_scenario(found, self.scenario, PUBLISHED_TEST)
 
 
 class TimerTick(Part[Replications[str, Measured]]):
-    """tupdate 1 ms where the timer ticks every 4 ms, and where it ticks every 1 ms."""
+    """tupdate 1 ms with a timer tick of 4 ms, and with a tick of 1 ms."""
 
     name = "ticks"
 
     def __init__(self, amount: Amount[str], alone: ScenarioOne) -> None:
-        """How often; the runs of tupdate 1 ms are scenario 1's."""
+        """Set the amount; the runs of tupdate 1 ms are scenario 1's."""
         self.amount, self.alone = amount, alone
 
     def run(self, runner: Runner) -> Replications[str, Measured]:
@@ -346,7 +349,7 @@ class TimerTick(Part[Replications[str, Measured]]):
         return run_named(runner, experiments, self.amount, self.name)
 
     def judge(self, found: Replications[str, Measured]) -> Iterator[Judged]:
-        """The check."""
+        """Return the check."""
         one, alone = Setting(tupdate_ms=1), self.alone.found
         four_ms, fine_ms = (found.values(arm, "latency_ms") for arm in ("four", "fine"))
         one_ms = alone.values(one, "latency_ms")[: found.n]
@@ -361,12 +364,12 @@ class TimerTick(Part[Replications[str, Measured]]):
 
 
 class CurrentPie(Part[Replications[Setting, Measured]]):
-    """PIE as it is today."""
+    """Today's PIE."""
 
     name = "today's PIE"
 
     def __init__(self, amount: Amount[Setting], alone: ScenarioOne) -> None:
-        """What is run, and what it is shown beside."""
+        """Set the amount, and the part it is compared with."""
         self.amount, self.alone = amount, alone
 
     def run(self, runner: Runner) -> Replications[Setting, Measured]:
@@ -374,17 +377,17 @@ class CurrentPie(Part[Replications[Setting, Measured]]):
         return run_settings(runner, self.amount, self.name, edition=arms.TODAY)
 
     def tables(self, found: Replications[Setting, Measured]) -> Iterator[ValueTable]:
-        """Both side by side."""
+        """Return both side by side."""
         yield text.editions(self.alone.found, found)
 
 
 class Router(Part[Replications[Choice, Measured]]):
-    """What else one could set on this router."""
+    """Alternatives on this router."""
 
     name = "what to set"
 
     def __init__(self, amount: Amount[str]) -> None:
-        """Over which choices, how often."""
+        """Set the amount, with the alternatives."""
         self.amount = amount
 
     def run(self, runner: Runner) -> Replications[Choice, Measured]:
@@ -400,11 +403,11 @@ class Router(Part[Replications[Choice, Measured]]):
         return run_named(runner, experiments, self.amount, self.name)
 
     def tables(self, found: Replications[Choice, Measured]) -> Iterable[ValueTable]:
-        """Alone and under bursts."""
+        """Return tables alone and under bursts."""
         return text.router_tables(found)
 
     def figures(self, found: Replications[Choice, Measured]) -> Iterator[Figure]:
-        """Latency of all."""
+        """Draw the latency of all alternatives."""
         yield figures.router(found)
 
 
@@ -413,8 +416,8 @@ class SettingsOnBothBackends:
     """The same descriptions on both backends.
 
     Attributes:
-        kernel: Runs there.
-        sim: The same replications here.
+        kernel: Runs on the kernel.
+        sim: The same replications in the simulator.
     """
 
     kernel: RunsBySetting
@@ -422,20 +425,20 @@ class SettingsOnBothBackends:
 
 
 class OnKernel(Part[SettingsOnBothBackends]):
-    """A scenario on the kernel, with its PIE that estimates a departure rate, and the same here."""
+    """A scenario on the kernel, whose PIE estimates a departure rate, and in the simulator."""
 
     def __init__(self, scenario: str, amount: Amount[Setting], *, gateway: bool = False) -> None:
-        """Which, how much; whether the downloads queue at a gateway: see `arms.links`."""
+        """Set the scenario, amount, and whether downloads queue at a gateway: see `arms.links`."""
         self.scenario, self.amount, self.gateway = scenario, amount, gateway
         self.where = arms.SCENARIO_TITLES[scenario] + (f", {text.AT_GATEWAY}" if gateway else "")
         self.name = f"{self.where}, on both backends"
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """Where the kernel is asked for."""
+        """Whether the kernel is requested."""
         return "kernel" in options.backends
 
     def on_kernel(self) -> Iterable[Experiment]:
-        """One of them: they differ in numbers only."""
+        """Return one experiment: they differ in numbers only."""
         yield arms.experiment(
             self.amount.over[0].qdisc(arms.ESTIMATOR),
             self.scenario,
@@ -466,7 +469,7 @@ class OnKernel(Part[SettingsOnBothBackends]):
         return SettingsOnBothBackends(kernel, sim)
 
     def judge(self, found: SettingsOnBothBackends) -> Iterator[Judged]:
-        """A preview of what is printed; agreement, a setting after the other."""
+        """Judge previews of printed numbers, and the agreement at each setting."""
         if self.scenario == "alone":
             yield from claims.printed(found.kernel, "kernel", SHORTER).values()
         name = f"{self.scenario}-gateway" if self.gateway else self.scenario
@@ -474,7 +477,7 @@ class OnKernel(Part[SettingsOnBothBackends]):
             yield from claims.agreement(found.kernel, found.sim, setting, name, self.where)
 
     def tables(self, found: SettingsOnBothBackends) -> Iterator[ValueTable]:
-        """Both below each other; what is printed beside it."""
+        """Return tables of both backends, and the printed values."""
         if self.scenario == "alone":
             where = f"{self.where} (Linux kernel, a preview)"
             yield from text.beside_printed(found.kernel, {}, where)
@@ -487,12 +490,12 @@ class OnKernel(Part[SettingsOnBothBackends]):
         )
 
     def figures(self, found: SettingsOnBothBackends) -> Iterator[Figure]:
-        """One run on both."""
+        """Draw one run on both backends."""
         if self.scenario == "alone":
             yield figures.backends(found.kernel, found.sim, KERNEL_TEST)
 
     def runs(self, found: SettingsOnBothBackends) -> Mapping[str, Run]:
-        """Scenario 1's."""
+        """Return scenario 1's runs."""
         if self.scenario != "alone":
             return {}
         return {setting.name: found.kernel.run(setting) for setting in found.kernel.settings}
@@ -506,20 +509,20 @@ SHORTER = (
         unit="s",
     ),
 )
-"""What the kernel's runs lack of the published one."""
+"""Differences of the kernel's runs from the published run."""
 
 
 class Irtt(Part[Replications[Setting, Measured]]):
-    """The kernel's default setting again, the latency by irtt where Flent has it."""
+    """The kernel's default setting again, with latency measured by irtt as in Flent."""
 
     name = "latency by irtt"
 
     def __init__(self, amount: Amount[Setting], own: OnKernel) -> None:
-        """How often, and what it is compared with."""
+        """Set the amount, and the part it is compared with."""
         self.amount, self.own = amount, own
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """Where the kernel is asked for and this machine has irtt."""
+        """Whether the kernel is requested and irtt is installed."""
         return "kernel" in options.backends and irtt_is_installed()
 
     def run(self, runner: Runner) -> Replications[Setting, Measured]:
@@ -535,14 +538,14 @@ class Irtt(Part[Replications[Setting, Measured]]):
         )
 
     def judge(self, found: Replications[Setting, Measured]) -> Iterator[Judged]:
-        """Agreement of two programs."""
+        """Judge the agreement of two programs."""
         default, measure = Setting(), "latency_udp_ms"
         own = self.own.found.kernel.values(default, measure)
         qdisc = default.qdisc(arms.ESTIMATOR)
         yield claims.irtt(own, found.values(default, measure), qdisc)
 
     def tables(self, found: Replications[Setting, Measured]) -> Iterator[ValueTable]:
-        """Both."""
+        """Return the results of both programs."""
         default, measure = Setting(), "latency_udp_ms"
         own = self.own.found.kernel.mean(default, measure)
         yield text.irtt_table(own, found.estimate(default, measure))

@@ -1,4 +1,4 @@
-"""Every number that the source prints, and what was tried to get it."""
+"""Every number printed in the source, and the attempts to reproduce it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RANGES = ("throughput-low", "throughput-high")
 
 
 def key_of(row: Row, quantity: str) -> str:
-    """Of a printed number."""
+    """Return the key of a printed number."""
     varied, milliseconds = row
     return f"{varied}-{milliseconds}-{quantity}"
 
@@ -68,8 +68,10 @@ def _numbers() -> Iterator[PrintedNumber]:
 
 
 def centres() -> dict[str, int]:
-    """In how many of the eight rows a printed average is the middle of its printed range, to what
-    can be read: of the latency and of the uploads."""
+    """Count the rows, of eight, whose printed average is the middle of the printed range.
+
+    Counts latency and uploads separately, to the precision of reading.
+    """
     counts = {}
     for average, low, high in (
         ("latency", "latency-low", "latency-high"),

@@ -1,4 +1,4 @@
-"""What the source prints, and what it leaves open.
+"""Values printed in the source, and parameters that it does not give.
 
 "Report for Assignment #GP5: Performance Evaluation of PIE on FLENT": a router of two Ethernet
 adapters, Flent's test `rrul` for 60 s, two tables of numbers read off Flent's plots.
@@ -23,7 +23,7 @@ PARAMETERS = MappingProxyType(
 LENGTH_S = 60
 """``-l 60``."""
 TIMER_HZ = 250
-"""That of a kernel on which ``tupdate 1ms`` becomes 4 ms."""
+"""HZ of a kernel on which ``tupdate 1ms`` becomes 4 ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,14 +31,14 @@ class Quantity:
     """A column of the observation tables.
 
     Attributes:
-        title: As a reader knows it.
-        short: The same for a table.
-        unit: Of the number.
-        resolution: Half of what one can tell apart in the printed number, in ``unit``.
+        title: Name on the page.
+        short: Short name in a table.
+        unit: Unit of the number.
+        resolution: Half the resolution of the printed number, in ``unit``.
         measure: Attribute of `dumbbell.studies.pie_rrul.measures.Measured`.
-        fact: Both ends of an ellipse follow from the mean and one standard deviation, and the
-            upload of a flow is a quarter of that of all: numbers of one fact have this in common.
-        may_be_negative: Whether it can be below 0, where no sample is: an ellipse's lower end.
+        fact: Common name of dependent numbers. Both ends of an ellipse follow from the mean and one
+            standard deviation, and the upload of a flow is a quarter of the total upload.
+        may_be_negative: Whether it can be negative although no sample is: an ellipse's lower end.
     """
 
     title: str
@@ -74,7 +74,7 @@ QUANTITIES = MappingProxyType({
 """Columns in the source's order. The ellipse is that of Flent's plot: two standard deviations of
 latency and of the sum of the uploads."""
 CHOSE_THE_RING = "latency"
-"""The quantity whose printed numbers chose the size of the driver's ring: `arms.RING_BYTES`."""
+"""The quantity whose printed numbers determined the driver's ring: `arms.RING_BYTES`."""
 
 _ROWS: dict[tuple[str, int], tuple[float, ...]] = {
     ("tupdate", 1): (22, 30, 80, 102, 26, 91, 20, 22.34, 24),
@@ -92,11 +92,11 @@ TABLES = MappingProxyType(
         for row, numbers in _ROWS.items()
     }
 )
-"""(what was varied, its milliseconds) to quantity to the printed number: 72 of them. Row
-``tupdate`` 30 is row ``target`` 20: seven settings."""
+"""Printed numbers by (varied parameter, milliseconds) and quantity: 72 of them. Row ``tupdate`` 30
+is row ``target`` 20: seven settings."""
 
 LINE_MBPS = 100.0
 PAYLOAD_BYTES, WIRE_BYTES = 1448, 1538
-"""Of a full segment: payload with time stamps, and what it takes of a 100BASE-TX line."""
+"""Bytes of a full segment: payload with timestamps, and size on a 100BASE-TX line."""
 LARGEST_MBPS = LINE_MBPS * PAYLOAD_BYTES / WIRE_BYTES
-"""Payload that such a line can carry: 94.1 Mbit/s."""
+"""Maximum payload rate of such a line: 94.1 Mbit/s."""

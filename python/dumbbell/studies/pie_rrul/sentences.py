@@ -1,4 +1,4 @@
-"""What the page concludes of the ring, the target and the clock."""
+"""The page's conclusions about the ring, the target and tupdate."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dumbbell.studies.pie_rrul.measures import RunsBySetting
 
 
 def of_ring(fit: LatencyFit) -> str:
-    """Whether there is anything that a ring would explain."""
+    """State whether there is an excess latency that a ring would explain."""
     excess = fit.excess_ms
     if excess.low > 0:
         return (
@@ -31,7 +31,7 @@ def of_ring(fit: LatencyFit) -> str:
 
 
 def of_target(facts: Mapping[str, Verdict]) -> list[str]:
-    """What PIE's target does, in every case that the verdicts can take."""
+    """State the effect of PIE's target, for every combination of verdicts."""
     follows, equal = (facts.get(name) for name in (claims.FOLLOWS, claims.EQUAL_THROUGHPUT))
     if follows is None or equal is None:
         return []
@@ -46,13 +46,13 @@ def of_target(facts: Mapping[str, Verdict]) -> list[str]:
 
 
 def _unproven(verdict: Verdict) -> str:
-    """Of a claim that is not reproduced: whether these runs speak against it."""
+    """State of a claim that is not reproduced whether these runs contradict it."""
     is_against = verdict in (Verdict.NOT_REPRODUCED, Verdict.DEPENDS_ON)
     return "does not hold everywhere" if is_against else "could not be shown"
 
 
 def of_tupdate(facts: Mapping[str, Verdict], bursts: RunsBySetting | None) -> list[str]:
-    """What PIE's clock does, alone and under bursts."""
+    """State the effect of tupdate, alone and under bursts."""
     said = []
     both = [facts.get(name) for name in (claims.TUPDATE_DELAY, claims.TUPDATE_THROUGHPUT)]
     if both == [Verdict.REPRODUCED] * 2:

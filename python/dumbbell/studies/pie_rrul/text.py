@@ -1,4 +1,4 @@
-"""What the page says in words, and its tables."""
+"""Texts and tables of the page."""
 
 from __future__ import annotations
 
@@ -50,10 +50,10 @@ OURS_ALONE = (
 
 
 def observations(by: RunsBySetting, where: str) -> list[ValueTable]:
-    """The source's two tables as we find them, of what was run.
+    """Return the source's two tables with our values, of the settings that ran.
 
     Args:
-        by: Of a scenario.
+        by: Runs of a scenario.
         where: The scenario's title.
     """
 
@@ -67,11 +67,11 @@ def observations(by: RunsBySetting, where: str) -> list[ValueTable]:
 def beside_printed(
     by: RunsBySetting, judged: Mapping[tuple[Row, str], Judged], where: str
 ) -> list[ValueTable]:
-    """The source's two tables, what is printed beside ours with its verdict.
+    """Return the source's two tables, printed values beside ours with verdicts.
 
     Args:
-        by: Of scenario 1.
-        judged: Verdicts; none where it is a preview.
+        by: Runs of scenario 1.
+        judged: Verdicts; none in a preview.
         where: The scenario's title.
     """
 
@@ -109,11 +109,11 @@ def _two_tables(
 
 
 def written_table(alone: RunsBySetting, small: Replications[Setting, Measured]) -> ValueTable:
-    """The range of the uploads by what arrived and by what send calls took, beside the printed.
+    """Return the uploads' range by received bytes and by send calls, beside the printed range.
 
     Args:
         alone: Scenario 1, with the send buffer of a distribution's kernel.
-        small: With that of a kernel with short headers.
+        small: Scenario 1, with the send buffer of a kernel with short headers.
     """
     settings = [setting for setting in small.arms if setting in alone.settings]
     ends = (("Lower end", "throughput-low", "low"), ("Upper end", "throughput-high", "high"))
@@ -158,12 +158,12 @@ def _possible(found: Estimate, name: str) -> Estimate:
 
 
 def cut(found: Estimate, most: float = np.inf) -> Estimate:
-    """The estimate with its interval within 0 and what is possible at most."""
+    """Return the estimate with its interval clipped to 0 and the possible maximum."""
     return replace(found, low=max(found.low, 0.0), high=min(found.high, most))
 
 
 def clock_table(alone: RunsBySetting, bursts: RunsBySetting) -> ValueTable:
-    """What a slow clock does, without and with bursts: differences from the fastest."""
+    """Return the effect of tupdate, without and with bursts: differences from the smallest."""
     fast, *slow = arms.BY_TUPDATE
     rows = [
         ValueRow(
@@ -188,7 +188,7 @@ def clock_table(alone: RunsBySetting, bursts: RunsBySetting) -> ValueTable:
 
 
 def editions(of_the_time: RunsBySetting, today: Replications[Setting, Measured]) -> ValueTable:
-    """PIE of the time beside today's, a row a setting."""
+    """Return PIE of that time beside today's, one row per setting."""
     measures = {"delay": "queue_delay_ms", "latency": "latency_ms", "drops/s": "drops_per_s"}
     rows = [
         ValueRow(
@@ -211,10 +211,10 @@ def editions(of_the_time: RunsBySetting, today: Replications[Setting, Measured])
 
 
 def parameters_table(columns: Mapping[str, Sequence[Estimate]]) -> ValueTable:
-    """What the parameters that are ours do, at the default setting.
+    """Return the effects of the parameters not given by the source, at the default setting.
 
     Args:
-        columns: Label to the means of `PARAMETERS_MEASURES`.
+        columns: Means of `PARAMETERS_MEASURES` by label.
     """
     return ValueTable(
         "Parameters that are ours: the driver's ring and the server's egress queue",
@@ -235,14 +235,14 @@ PARAMETERS_MEASURES = {
     "upload_mbps": ("Upload of all", "Mbit/s"),
     "download_mbps": ("Download of all", "Mbit/s"),
 }
-"""Measure to its title and unit."""
+"""Title and unit by measure."""
 
 
 def router_tables(found: Replications[tuple[str, str], Measured]) -> list[ValueTable]:
-    """What should one set on this router? Alone, and under bursts.
+    """Return the alternatives on this router, alone and under bursts.
 
     Args:
-        found: (label, scenario) to its runs.
+        found: Runs by (label, scenario).
     """
     names = {
         "latency_ms": "latency, ms",
@@ -283,14 +283,14 @@ def router_tables(found: Replications[tuple[str, str], Measured]) -> list[ValueT
 def agreement_table(
     kernel: RunsBySetting, sim: RunsBySetting, length_s: int, where: str, *, why: str = ""
 ) -> ValueTable:
-    """Both backends below each other, a column a setting.
+    """Return both backends one below the other, one column per setting.
 
     Args:
-        kernel: Runs there.
-        sim: Runs of the same descriptions here.
-        length_s: Of the test on both.
-        where: What else the table's title says.
-        why: A sentence more in its caption.
+        kernel: Runs on the kernel.
+        sim: Runs of the same descriptions in the simulator.
+        length_s: Length of the test on both.
+        where: Suffix of the table's title.
+        why: Additional sentence of its caption.
     """
     names = {
         "queue_delay_ms": ("Queue delay", "ms"),
@@ -318,7 +318,7 @@ def agreement_table(
 
 
 def irtt_table(own: Estimate, irtt: Estimate) -> ValueTable:
-    """Two programs on one kernel."""
+    """Return the results of two programs on one kernel."""
     return ValueTable(
         "Latency over UDP on the Linux kernel: our own prober and irtt",
         ["our own prober", "irtt"],
@@ -341,10 +341,10 @@ DONE = (
 
 
 def answer(by: RunsBySetting, judged: Sequence[Judged]) -> Answer:
-    """By how much latency grows with the target: the quantity that the figure under it has.
+    """State the growth of latency with the target: the quantity of the figure below.
 
     Args:
-        by: Scenario 1, wherever it ran.
+        by: Scenario 1, on the backend that ran it.
         judged: Verdicts.
     """
     targets = [setting for setting in arms.BY_TARGET if setting in by.settings]
@@ -374,7 +374,7 @@ def answer(by: RunsBySetting, judged: Sequence[Judged]) -> Answer:
 
 
 def _by_clock(by: RunsBySetting) -> tuple[str, list[Estimate]]:
-    """What the slowest clock of PIE changes beside the fastest, where several were run."""
+    """State how the largest tupdate differs from the smallest, if several were run."""
     clocks = [setting for setting in arms.BY_TUPDATE if setting in by.settings]
     if len(clocks) < 2:
         return "", []
@@ -388,7 +388,7 @@ def _by_clock(by: RunsBySetting) -> tuple[str, list[Estimate]]:
 
 
 def advice(by: RunsBySetting) -> list[Advice]:
-    """The smallest target that costs no throughput beyond the margin of the claims."""
+    """Recommend the smallest target that costs no throughput beyond the claims' margin."""
     targets = [setting for setting in arms.BY_TARGET if setting in by.settings]
     if len(targets) < 2:
         return []
@@ -414,7 +414,7 @@ def advice(by: RunsBySetting) -> list[Advice]:
 
 
 def figures_name(by: RunsBySetting) -> str:
-    """Of the ellipses over the targets."""
+    """Return the name of the figure of ellipses over the targets."""
     return "ellipsis-alone-few" if set(by.settings) < set(arms.SETTINGS) else ELLIPSES_BY_TARGET
 
 
@@ -422,11 +422,11 @@ ELLIPSES_BY_TARGET = "ellipsis-alone-target"
 
 
 def router_advice(found: Replications[tuple[str, str], Measured]) -> list[Advice]:
-    """The choice with the shortest latency, alone and with bursts, where the runs decide it.
+    """Recommend the choice with the lowest latency, alone and with bursts, if the runs decide it.
 
-    Only what one can set: disciplines of today's kernels, in front of the same ring. The one with
-    the least 99th percentile is advised where the interval of its paired difference from the next
-    is above zero.
+    Only disciplines of today's kernels are considered, in front of the same ring. The one with the
+    lowest 99th percentile is recommended if the interval of its paired difference from the next is
+    above zero.
     """
     given = []
     for scenario, wish in (
@@ -468,7 +468,7 @@ def _can_set(label: str) -> bool:
 def summary(
     judged: Sequence[Judged], fit: LatencyFit | None, bursts: RunsBySetting | None = None
 ) -> str:
-    """Who was right, in a paragraph: what a student understands first, then facts counted."""
+    """Summarize the verdicts in a paragraph: the main result first, then counts of facts."""
     facts = {
         fact.name: fact.verdict
         for fact in facts_of(views_of(judged))
@@ -485,7 +485,7 @@ def summary(
 
 
 def printed_count(judged: Sequence[Judged]) -> Count | None:
-    """Facts in the source's tables, counted."""
+    """Count the facts in the source's tables."""
     of = [one for one in judged if isinstance(one.claim.rule, Published) and one.claim.family]
     return next(iter(counts_of(views_of(of))), None)
 
@@ -519,12 +519,12 @@ def _agreement(judged: Sequence[Judged]) -> list[str]:
 def notes(
     fit: LatencyFit | None, *, kernel_length_s: int | None = None, without_irtt: bool = False
 ) -> list[str]:
-    """Readings taken and limitations.
+    """Return interpretations of the source and limitations.
 
     Args:
-        fit: Of the ring, where it was made.
-        kernel_length_s: Of tests on the kernel, where there were any.
-        without_irtt: Whether it was wanted and is not installed.
+        fit: Fit of the ring, if there is one.
+        kernel_length_s: Length of tests on the kernel, if there were any.
+        without_irtt: Whether irtt was requested and is not installed.
     """
     test = arms.rrul()
     said = [
@@ -583,6 +583,6 @@ def notes(
 
 
 def commands() -> dict[str, list[tuple[str, str]]]:
-    """What one would type on a testbed."""
+    """Return the commands for a testbed."""
     lines = testbed_lines(arms.experiment(arms.Setting().qdisc(arms.ESTIMATOR), ring_bytes=0))
     return {f"{arms.Setting().label}, without the ring": list(lines)}
