@@ -168,7 +168,7 @@ def experiment(
     Args:
         qdisc: The router's, towards the server.
         scenario: One of `SCENARIOS`.
-        seed: All randomness follows from it.
+        seed: Seed of all random numbers.
         test: Flent's, as published when left out.
         ring_bytes: Size of the driver's ring; 0 for none.
         server_qdisc: Discipline at the server's egress.

@@ -1,10 +1,10 @@
-"""How buffer size sets delay: an overloaded token bucket and pings.
+"""Effect of buffer size on delay: an overloaded token bucket and pings.
 
-Ten seconds of overload behind eight queue sizes, with queueing theory's source and with what
-ITGSend really sends; the source's sentences about the worst case, judged packet by packet; a sweep
-over the load; then the printed first seconds of a queue of 2 mb, which ten seconds at the printed
-load cannot give, and the load that would. With the backend ``kernel`` the same on the Linux kernel
-in virtual time, with its own ``tbf``.
+Ten seconds of overload behind eight queue sizes, with the source of queueing theory and with
+ITGSend's actual traffic. The source's statements about the worst case are judged packet by packet,
+and the load is swept. The printed first seconds behind 2 mb cannot result from ten seconds at the
+printed load, so the load that explains them is fitted. The backend ``kernel`` runs the same
+experiments on the Linux kernel in virtual time, with its ``tbf``.
 """
 
 from __future__ import annotations
@@ -36,17 +36,17 @@ from dumbbell.studies.shape import Amount, Part, Preset, Presets, Runner, nothin
 from dumbbell.tables import Run
 
 SWEPT = "40kb"
-"""The size behind which the load is swept."""
+"""The queue size of the load sweep."""
 SHOWN = "200kb"
 """The size whose first seconds are drawn packet by packet."""
 INFINITY = 8.0
-"""Load that stands for an infinite one."""
+"""Load that approximates an infinite load."""
 LATE_AT = (1.25, 2.0, 4.0)
-"""Loads at which the share of late packets is claimed; near one ten seconds are too few."""
+"""Loads at which the share of late packets is claimed; near 1, ten seconds are too short."""
 LISTING_LOADS = (1.02, 1.04, 1.06, 1.08, 1.1, 1.12)
 LISTING_OVERSLEEPS_US = (100.0, 115.0, 130.0, 145.0, 160.0)
-"""Senders tried for the listing: queueing theory's at a load, and ITGSend with sleeps that
-overshoot."""
+"""Senders tried for the listing: the source of queueing theory at several loads, and ITGSend with
+several oversleeps."""
 _ONCE: Amount[str] = Amount(1)
 _ALL = (*published.LIMITS, published.LARGE)
 
@@ -55,15 +55,15 @@ ByArm = Mapping[SourceBehindQueue, DelaysOfRuns]
 
 @dataclass(frozen=True, slots=True)
 class QueueSizePreset(Preset):
-    """How much is run; every run is ten seconds of traffic, as published.
+    """Number of replications; every run is ten seconds of traffic, as published.
 
     Attributes:
         ideal: Runs of each size with the ideal source in the simulator.
-        ditg: With the D-ITG source: at least the 119 that intervals of 98.3 % take.
-        listing: Runs of each sender that is tried for the listing.
+        ditg: Runs with the D-ITG source: at least the 119 needed for intervals of 98.3 %.
+        listing: Runs of each sender tried for the listing.
         loads: Runs at each load of the sweep, over these loads.
-        kernel: Runs of each of these sizes and source on the kernel; maxima take ten.
-        own_programs: Runs of each of these sizes by ITGSend and ping themselves, on the kernel.
+        kernel: Runs of each of these sizes and sources on the kernel; maxima need ten.
+        own_programs: Runs of each of these sizes with ITGSend and ping, on the kernel.
     """
 
     ideal: Amount[str]
@@ -101,18 +101,18 @@ PRESETS = Presets(
 
 
 class QueueSizeRuns(Part[ByArm]):
-    """Every size with both sources, against m/mu and theory."""
+    """Every size with both sources, compared with m/mu and theory."""
 
     name = "queue sizes"
 
     def __init__(self, options: StudyOptions, preset: QueueSizePreset, backend: str) -> None:
-        """What is run.
+        """Set the experiments.
 
         Args:
-            options: Seed and backends. A simulator that is not asked for is only what the kernel
-                is compared with: the same runs, and nothing is judged by itself.
-            preset: How much.
-            backend: Where.
+            options: Seed and backends. If the simulator is not requested, its runs are only
+                compared with the kernel's and not judged.
+            preset: The amounts.
+            backend: The backend.
         """
         self.backend = backend
         self.is_asked = backend in options.backends
@@ -127,11 +127,11 @@ class QueueSizeRuns(Part[ByArm]):
             self.experiments |= arms.behind((SourceKind.DITG,), published.IN_BITS, options.seed)
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """The simulator's are what the kernel's are compared with, too."""
+        """Whether it is run: the kernel's runs are also compared with the simulator's."""
         return self.backend == "sim" or self.backend in options.backends
 
     def on_kernel(self) -> Iterable[Experiment]:
-        """Every size with both sources."""
+        """Return every size with both sources."""
         return self.experiments.values() if self.backend == "kernel" else ()
 
     def run(self, runner: Runner) -> ByArm:
@@ -150,7 +150,7 @@ class QueueSizeRuns(Part[ByArm]):
         return found
 
     def judge(self, found: ByArm) -> Iterator[Judged]:
-        """What the source says of the eight sizes, and of 2 mb."""
+        """Judge the source's statements about the eight sizes, and about 2 mb."""
         if not self.is_asked:
             return
         for kind in RANDOM:
@@ -169,14 +169,14 @@ class QueueSizeRuns(Part[ByArm]):
                 yield claims.judge_measured(found[SourceBehindQueue(SourceKind.DITG, limit)], limit)
 
     def loads(self, found: ByArm) -> Iterator[LoadRow]:
-        """Behind 2 mb, where nothing is turned away at first."""
+        """Return the load behind 2 mb, where no packet is dropped at first."""
         for kind in RANDOM:
             for row in asked_and_measured(found[SourceBehindQueue(kind, published.LARGE)].first):
                 what = f"{arms.SOURCES[kind]}: {row.what}"
                 yield LoadRow(what, row.asked, row.measured, row.unit, row.note)
 
     def runs(self, found: ByArm) -> Mapping[str, Run]:
-        """Of which digests are kept."""
+        """Return the runs whose digests are stored."""
         return {f"{arm.kind} {arm.limit}": each.first for arm, each in found.items()}
 
 
@@ -186,18 +186,18 @@ class Agreement(Part[None]):
     name = "both backends"
 
     def __init__(self, kernel: QueueSizeRuns, sim: QueueSizeRuns) -> None:
-        """Which are compared."""
+        """Set the compared parts."""
         self.kernel, self.sim = kernel, sim
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """Where both were run."""
+        """Whether both were run."""
         return self.kernel.is_finished and self.sim.is_finished
 
     def run(self, runner: Runner) -> None:
-        """Nothing more."""
+        """Return nothing: no further runs are needed."""
 
     def judge(self, found: None) -> Iterator[Judged]:
-        """Worst cases and ping peaks."""
+        """Judge worst cases and ping peaks."""
         for kind in RANDOM:
             kernel, sim = (of_kind(part.found, kind) for part in (self.kernel, self.sim))
             yield from claims.judge_agreement(kernel, sim, kind)
@@ -209,7 +209,7 @@ class LoadSweep(Part[Mapping[float, DelaysOfRuns]]):
     name = "loads"
 
     def __init__(self, seed: int, amount: Amount[float]) -> None:
-        """What is run."""
+        """Set the experiments."""
         self.amount = amount
         self.experiments = {
             rho: arms.experiment(
@@ -228,7 +228,7 @@ class LoadSweep(Part[Mapping[float, DelaysOfRuns]]):
         return many(done)
 
     def judge(self, found: Mapping[float, DelaysOfRuns]) -> Iterator[Judged]:
-        """The worst case, and how many packets see it."""
+        """Judge the worst case, and the share of packets near it."""
         yield claims.judge_as_bad_as_infinity(
             found[published.RHO], found[INFINITY], INFINITY, SWEPT
         )
@@ -236,21 +236,21 @@ class LoadSweep(Part[Mapping[float, DelaysOfRuns]]):
             yield claims.judge_late(found[rho], rho, packets_per_second(rho), SWEPT)
 
     def figures(self, found: Mapping[float, DelaysOfRuns]) -> Iterator[Figure]:
-        """Worst case and late packets against the load."""
+        """Draw worst case and late packets against load."""
         swept = {rho: each for rho, each in found.items() if rho < INFINITY}
         yield figures.peak_against_load(swept, SWEPT)
         yield figures.late_against_load(swept, SWEPT)
 
 
 class PrintedListing(Part[DelaysOfRuns]):
-    """The printed first seconds behind 2 mb: at the nominal load, and as fitted."""
+    """The printed first seconds behind 2 mb: at the nominal load, and at the fitted load."""
 
     name = "fitted load"
 
     def __init__(
         self, seed: int, amount: Amount[str], fit: listing.LoadFit, sizes: QueueSizeRuns
     ) -> None:
-        """What is run; ``sizes`` has the nominal load."""
+        """Set the experiments; ``sizes`` has the nominal load."""
         self.amount, self.fit, self.sizes = amount, fit, sizes
         self.experiment = arms.experiment(
             SourceKind.IDEAL, published.LARGE, seed, packets_per_second=fit.packets_per_second
@@ -263,7 +263,7 @@ class PrintedListing(Part[DelaysOfRuns]):
         return many(done)["fitted"]
 
     def judge(self, found: DelaysOfRuns) -> Iterator[Judged]:
-        """Where the listing does not come from, and what was fitted to it."""
+        """Judge the nominal load against the listing, and report the fitted load."""
         yield claims.judge_load_as_asked(self.fit)
         for kind, where in (
             (SourceKind.IDEAL, "at the nominal load"),
@@ -275,7 +275,7 @@ class PrintedListing(Part[DelaysOfRuns]):
         yield claims.judge_fit(self.fit)
 
     def figures(self, found: DelaysOfRuns) -> Iterator[Figure]:
-        """The listing over the bands of runs."""
+        """Draw the listing over the bands of runs."""
         nominal = {
             f"nominal, {arms.SOURCES[kind]}": self.sizes.found[
                 SourceBehindQueue(kind, published.LARGE)
@@ -287,12 +287,12 @@ class PrintedListing(Part[DelaysOfRuns]):
 
 
 class OneSender(Part[Mapping[str, DelaysOfRuns]]):
-    """The printed pings behind 2 mb held together against senders that send less."""
+    """All printed pings behind 2 mb together, compared with senders that send less."""
 
     name = "senders for the listing"
 
     def __init__(self, seed: int, amount: Amount[str]) -> None:
-        """What is run."""
+        """Set the experiments."""
         self.amount = amount
         asked = 8 * published.MEAN_PAYLOAD_BYTES / published.RATE_BPS
         self.experiments = {
@@ -312,21 +312,21 @@ class OneSender(Part[Mapping[str, DelaysOfRuns]]):
         return many(runner.replicate(self.experiments, delays, self.amount, task=self.name, keep=1))
 
     def judge(self, found: Mapping[str, DelaysOfRuns]) -> Iterator[Judged]:
-        """What chose the base, and whether one sender gives all."""
+        """Report the choice of the base RTT, and judge whether one sender explains all pings."""
         yield claims.judge_base_rtt()
         yield claims.judge_listing(found)
 
 
 class MeasuredLarge(Part[Mapping[int, DelaysOfRuns]]):
-    """A real kernel's three runs behind 2 mb, each at the rate that its sender logged.
+    """Three runs behind 2 mb on a real kernel, each at the rate in its sender's log.
 
-    Behind the small sizes the rate hardly moves the peak; behind 2 mb it decides it.
+    Behind the small sizes the peak hardly depends on the rate; behind 2 mb it does.
     """
 
     name = "as a real kernel sent"
 
     def __init__(self, seed: int, amount: Amount[str]) -> None:
-        """What is run."""
+        """Set the experiments."""
         self.amount = amount
         asked_us = 1e6 / published.PACKETS_PER_SECOND
         self.experiments = {
@@ -341,18 +341,18 @@ class MeasuredLarge(Part[Mapping[int, DelaysOfRuns]]):
         return many(runner.replicate(self.experiments, delays, self.amount, task=self.name, keep=1))
 
     def judge(self, found: Mapping[int, DelaysOfRuns]) -> Iterator[Judged]:
-        """Each run against ours."""
+        """Compare each run with ours."""
         for number, each in found.items():
             yield claims.judge_measured_large(each, number)
 
 
 class ConstantSource(Part[Mapping[str, DelaysOfRuns]]):
-    """Constant gaps and sizes: what the source's own model, D/D/1, says exactly."""
+    """Constant gaps and sizes: exact results of the source's model, D/D/1."""
 
     name = "constant gaps and sizes"
 
     def __init__(self, seed: int) -> None:
-        """What is run: nothing is random, so once."""
+        """Set the experiments: nothing is random, so each runs once."""
         self.experiments = {
             limit: arms.experiment(SourceKind.CONSTANT, limit, seed, pings=False)
             for limit in (SWEPT, SHOWN)
@@ -373,12 +373,12 @@ class ConstantSource(Part[Mapping[str, DelaysOfRuns]]):
         return many(done)
 
     def judge(self, found: Mapping[str, DelaysOfRuns]) -> Iterator[Judged]:
-        """Exact numbers."""
+        """Judge exact numbers."""
         for limit, each in found.items():
             yield from claims.judge_constant(each, limit)
 
     def figures(self, found: Mapping[str, DelaysOfRuns]) -> Iterator[Figure]:
-        """The first seconds, beside random gaps and sizes."""
+        """Draw the first seconds, beside random gaps and sizes."""
         yield figures.first_seconds(
             self.shown[SourceKind.CONSTANT], self.shown[SourceKind.IDEAL], SHOWN
         )
@@ -414,7 +414,7 @@ class QueueSizeDelay(Reproduction):
         ]
 
     def beside_own_programs(self) -> dict[str, Mapping[str, DelaysOfRuns]]:
-        """Our senders with the same commands, by the heads of columns."""
+        """Return our senders with the same commands, by column heading."""
         sides = {"simulator": self.sim, "our senders on the kernel": self.kernel}
         return {
             head: of_kind(each.found, SourceKind.DITG)
@@ -468,7 +468,7 @@ class QueueSizeDelay(Reproduction):
         return replace(report, figures=[*self.by_size(), *report.figures, *self.in_bits()])
 
     def by_size(self) -> Iterator[Figure]:
-        """The source's own figure, and what is under it; of both backends."""
+        """Draw the source's figure, and the figures that explain it; of both backends."""
         if self.sim.is_asked and self.sim.is_finished:
             found = self.sim.found
             kernel = (
@@ -478,18 +478,18 @@ class QueueSizeDelay(Reproduction):
             yield figures.peak_over_largest({kind: of_kind(found, kind) for kind in RANDOM})
 
     def in_bits(self) -> Iterator[Figure]:
-        """The other reading of the sizes."""
+        """Draw the sizes read as kbit."""
         if self.sim.is_asked and self.sim.is_finished:
             yield figures.other_reading(of_kind(self.sim.found, SourceKind.DITG))
 
 
 def of_kind(found: ByArm, kind: SourceKind) -> dict[str, DelaysOfRuns]:
-    """Limit to the runs of one source."""
+    """Return the runs of one source by limit."""
     return {arm.limit: each for arm, each in found.items() if arm.kind is kind}
 
 
 def packets_per_second(rho: float) -> float:
-    """Of the ideal source; 1.25 as printed means the 2000 packets/s asked."""
+    """Return the ideal source's rate; 1.25 as printed means the nominal 2000 packets/s."""
     if rho == published.RHO:
         return published.PACKETS_PER_SECOND
     return rho * published.RATE_BPS / (8 * published.MEAN_PAYLOAD_BYTES)

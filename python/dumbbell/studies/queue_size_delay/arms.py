@@ -1,7 +1,7 @@
-"""The experiments of the study, in the words a person would write them.
+"""The experiments of the study, as a user would describe them.
 
-All of them name their flow and probe alike, so they see the same arrivals and the same instants of
-pings (common random numbers).
+All of them use the same names of flow and probe, so they have the same arrivals and ping times
+(common random numbers).
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ from dumbbell.studies.queue_size_delay import measured, published
 
 FLOW, PING, QUEUE = "stream", "ping", "router->server"
 DRAIN_S = 5
-"""After the sender's last packet: 2 mb take 2.6 s to leave."""
+"""Time after the sender's last packet: 2 mb take 2.6 s to drain."""
 
 
 class SourceKind(StrEnum):
     """A source of the study."""
 
     IDEAL = "ideal"
-    """Poisson packets of exponential size, no headers: queueing theory's."""
+    """Poisson packets of exponential size, no headers: the source of queueing theory."""
     DITG = "ditg"
-    """What ITGSend sends: headers, fragments, sleeps that overshoot."""
+    """ITGSend's traffic: headers, fragments, oversleeping."""
     CONSTANT = "constant"
     """Constant gaps and sizes: D/D/1."""
 
@@ -37,7 +37,7 @@ SOURCES = {
     SourceKind.DITG: "D-ITG source",
     SourceKind.CONSTANT: "constant gaps and sizes",
 }
-"""What a reader calls a source."""
+"""Names of sources on the page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class SourceBehindQueue:
     """An arm: a source behind a queue.
 
     Attributes:
-        kind: Of the source.
-        limit: Of the queue, as typed to tc.
+        kind: Kind of the source.
+        limit: Limit of the queue, in tc syntax.
     """
 
     kind: SourceKind
@@ -56,7 +56,7 @@ class SourceBehindQueue:
 def behind(
     kinds: Iterable[SourceKind], sizes: Iterable[str], seed: int
 ) -> dict[SourceBehindQueue, Experiment]:
-    """The experiments of every source behind every queue, at the nominal load."""
+    """Return the experiments of every source behind every queue, at the nominal load."""
     return {
         SourceBehindQueue(kind, limit): experiment(kind, limit, seed)
         for kind, limit in product(kinds, tuple(sizes))
@@ -69,9 +69,9 @@ def source(
     """A source of the study.
 
     Args:
-        kind: Which.
-        packets_per_second: Asked of it.
-        oversleep_us: What each of ITGSend's sleeps overshoots.
+        kind: The kind of source.
+        packets_per_second: Requested rate.
+        oversleep_us: Oversleep of each of ITGSend's sleeps.
     """
     rate, size = f"{packets_per_second!r}pps", f"{published.MEAN_PAYLOAD_BYTES:g}B"
     if kind is SourceKind.DITG:
@@ -97,17 +97,17 @@ def experiment(
     pings: bool = True,
     record_packets: bool = False,
 ) -> Experiment:
-    """One run: ten seconds of traffic through a token bucket, a ping a second beside it.
+    """Return one run: ten seconds of traffic through a token bucket, with a ping per second.
 
     Args:
-        kind: Of the source.
-        limit: As typed to tc, such as ``40kb``.
-        seed: All randomness follows from it and the replication.
-        packets_per_second: What the sender is asked to send.
-        oversleep_us: What each of ITGSend's sleeps overshoots.
-        warm_up_s: Left out of the statistics.
-        pings: Whether there are any.
-        record_packets: Whether to keep every packet at the router.
+        kind: Kind of the source.
+        limit: Queue limit in tc syntax, such as ``40kb``.
+        seed: Seed; with the replication it determines all random numbers.
+        packets_per_second: Requested rate of the sender.
+        oversleep_us: Oversleep of each of ITGSend's sleeps.
+        warm_up_s: Warm-up, excluded from statistics.
+        pings: Whether pings are sent.
+        record_packets: Whether to record every packet at the router.
     """
     qdisc = f"tbf rate 6.55mbit limit {limit} burst 10kb"
     probes = [
@@ -117,7 +117,7 @@ def experiment(
             "to": "server",
             "interval": "1s",
             "count": published.PING_COUNT,
-            # The two windows are started by hand: not in one instant.
+            # The two commands are started by hand, so not at the same instant.
             "start_jitter": "1s",
         }
     ]

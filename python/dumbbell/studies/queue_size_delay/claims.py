@@ -1,7 +1,7 @@
 """The claims of the study, each with its rule, and how they are judged.
 
-Margins are fixed here, before anything runs. Most are one packet's time, 0.63 ms: a queue holds
-whole packets, so nobody can ask for better.
+Margins are fixed here, before any run. Most equal the transmission time of a packet, 0.63 ms,
+because a queue holds whole packets.
 """
 
 from __future__ import annotations
@@ -50,24 +50,25 @@ from dumbbell.studies.queue_size_delay.measures import LATE, DelaysOfRuns, Float
 LARGEST_FRAME_BYTES = 1514
 NS_IN_MS = 1e-6
 LATE_MARGIN = 0.02
-"""Of the share of packets that find the queue nearly full."""
+"""Margin of the share of packets that find the queue nearly full."""
 LOSS_MARGIN = 2 / (published.PACKETS_PER_SECOND * published.DURATION_S)
-"""Two packets of the 20,000 that are sent."""
+"""Two of the 20,000 packets sent."""
 THEORY = "Level crossings of the unfinished work behind a token bucket (theory.ByteLimited)"
 SAME_NUMBERS = "One description, two backends that draw the same random numbers"
 TOGETHER = 1 - 0.05 / published.RUNS
-"""Level of each of three intervals that leaves 95 % for the three together."""
+"""Level of each of three intervals whose joint level is 95 %."""
 
 WORST_CASE, LARGER_LONGER, FULL_IN_TEN = "worst case is m/mu", "larger, longer", "2 mb in ten s"
 LISTING, LAW_OF_PINGS, LATE_SHARE = "the listing's load", "ten pings", "late packets"
-"""Facts that several rows tell."""
+"""Facts shared by several rows."""
 
 
 def judge_peak(many: DelaysOfRuns, kind: SourceKind, limit: str, backend: str) -> Judged:
-    """The source's sentence: a packet that finds the queue full waits m/mu, and none longer."""
+    """Judge the source's statement: a packet that finds the queue full waits m/mu, the maximum."""
     packet_ms = PACKET_MS
     if kind is SourceKind.DITG:
-        # ITGSend's datagrams have headers and fragments; the largest frame decides what fits.
+        # ITGSend's datagrams have headers and fragments; the largest frame decides whether one
+        # fits.
         packet_ms = 8e3 * LARGEST_FRAME_BYTES / published.RATE_BPS
     is_large = limit == published.LARGE
     claim = Claim(
@@ -82,7 +83,7 @@ def judge_peak(many: DelaysOfRuns, kind: SourceKind, limit: str, backend: str) -
             packet=packet_ms,
             unit="ms",
             origin=Origin.PUBLISHED,
-            # A host on the kernel notes a packet's instants some hundred nanoseconds late.
+            # A host on the kernel timestamps packets some hundred nanoseconds late.
             resolution=2 * NS_IN_MS if backend == "sim" else 0.01,
         ),
         fact=FULL_IN_TEN if is_large else WORST_CASE,
@@ -98,7 +99,7 @@ def judge_peak(many: DelaysOfRuns, kind: SourceKind, limit: str, backend: str) -
 
 
 def judge_ping_law(many: DelaysOfRuns, limit: str) -> Judged:
-    """The greatest of ten pings, in the mean, against its law."""
+    """Judge the mean of the largest of ten pings against its distribution."""
     claim = Claim(
         id=f"ping-peak-{limit}",
         statement=f"The greatest of ten pings behind {limit} is, in the mean, what theory says",
@@ -114,7 +115,7 @@ def judge_ping_law(many: DelaysOfRuns, limit: str) -> Judged:
 
 
 def judge_order(by_limit: Mapping[str, DelaysOfRuns], kind: SourceKind, backend: str) -> Judged:
-    """The source's finding: a larger queue, a longer delay."""
+    """Judge the source's finding that a larger queue gives a longer delay."""
     claim = Claim(
         id=f"larger-longer-{kind}",
         statement=f"The larger of two queues has the longer ping peak ({SOURCES[kind]})",
@@ -129,7 +130,7 @@ def judge_order(by_limit: Mapping[str, DelaysOfRuns], kind: SourceKind, backend:
 def judge_as_bad_as_infinity(
     at_nominal: DelaysOfRuns, at_infinity: DelaysOfRuns, rho: float, limit: str
 ) -> Judged:
-    """The source's sentence about the worst case."""
+    """Judge the source's statement about the worst case."""
     claim = Claim(
         id="as-bad-as-infinity",
         statement=f"The worst case at rho = 1.25 is that of rho = infinity (behind {limit})",
@@ -142,7 +143,7 @@ def judge_as_bad_as_infinity(
 
 
 def judge_late(many: DelaysOfRuns, rho: float, packets_per_second: float, limit: str) -> Judged:
-    """How many packets that are taken find the queue nearly full."""
+    """Judge the share of accepted packets that find the queue nearly full."""
     law = limits.law(limit, packets_per_second)
     what = f"of the packets taken is delayed for more than {LATE:g} m/mu (behind {limit})"
     claim = Claim(
@@ -157,9 +158,9 @@ def judge_late(many: DelaysOfRuns, rho: float, packets_per_second: float, limit:
 
 
 def judge_measured(many: DelaysOfRuns, limit: str) -> Judged:
-    """Three runs on a real kernel, each against what one of ours would print.
+    """Compare three runs on a real kernel, each with the prediction for one of our runs.
 
-    The run that is farthest out is judged, at the level that leaves 95 % for the three together.
+    The most extreme run is judged, at the level whose joint level for the three is 95 %.
     """
     runs = measured.PING_PEAKS_MS[limit]
     middle = float(np.nanmedian(many.ping_peak_ms))
@@ -179,7 +180,7 @@ def judge_measured(many: DelaysOfRuns, limit: str) -> Judged:
 
 
 def judge_measured_large(many: DelaysOfRuns, number: int) -> Judged:
-    """A run on a real kernel behind 2 mb against ours at the rate that its sender logged."""
+    """Compare a run on a real kernel behind 2 mb with ours at the rate in its sender's log."""
     pps = measured.LARGE_SENT_PPS[number]
     claim = Claim(
         id=f"measured-{published.LARGE}-run{number + 1}",
@@ -207,16 +208,16 @@ def _measured_rule(printed: float, level: float) -> Published:
 
 BASE_RTT, LISTING_TOGETHER, LOAD_FITTED = "base-rtt", "listing-together", "load-fitted"
 SENDER = "each sender"
-"""What a point of the grid calls the kind of sender and its number."""
+"""Name, in a point of the grid, of the kind of sender and its number."""
 
 
 def growth_id(kind: SourceKind) -> str:
-    """Of the claim about the growth over ten pings."""
+    """Return the id of the claim about the growth over ten pings."""
     return f"listing-growth-{kind}"
 
 
 def judge_base_rtt() -> Judged:
-    """The ping before the traffic began is taken for the path's own."""
+    """Report that the ping before the traffic began gives the base RTT."""
     claim = Claim(
         id=BASE_RTT,
         statement="The round-trip time of the empty path",
@@ -231,10 +232,10 @@ def judge_base_rtt() -> Judged:
 
 
 def judge_listing(found: Mapping[str, DelaysOfRuns]) -> Judged:
-    """Does one sender give all the printed pings of the busy queue?
+    """Judge whether one sender gives all printed pings of the busy queue.
 
     Args:
-        found: Sender in words to its runs.
+        found: Runs by description of the sender.
     """
     levels = {
         name: Level(printed=printed, reading=reading)
@@ -261,7 +262,7 @@ def judge_listing(found: Mapping[str, DelaysOfRuns]) -> Judged:
 
 
 def judge_growth(many: DelaysOfRuns, kind: SourceKind, where: str) -> Judged:
-    """How much the delay grows over ten pings behind 2 mb."""
+    """Judge the growth of delay over ten pings behind 2 mb."""
     claim = Claim(
         id=growth_id(kind),
         statement=f"From the first to the last of ten pings behind 2 mb the delay grows, {where}",
@@ -275,7 +276,7 @@ def judge_growth(many: DelaysOfRuns, kind: SourceKind, where: str) -> Judged:
 
 
 def judge_load_as_asked(fit: listing.LoadFit) -> Judged:
-    """Whether the load that was asked for explains the listing."""
+    """Judge whether the nominal load explains the listing."""
     claim = Claim(
         id="load-as-asked",
         statement="The delays printed for 2 mb come from a load of rho = 1.25",
@@ -291,7 +292,7 @@ def judge_load_as_asked(fit: listing.LoadFit) -> Judged:
 
 
 def judge_fit(fit: listing.LoadFit) -> Judged:
-    """The load that explains the listing best, which therefore is explained by nothing else."""
+    """Report the load that best explains the listing: a fit, not independent evidence."""
     claim = Claim(
         id=LOAD_FITTED,
         statement="The load that explains the delays printed for 2 mb best",
@@ -309,7 +310,7 @@ def judge_fit(fit: listing.LoadFit) -> Judged:
 
 
 def judge_constant(many: DelaysOfRuns, limit: str) -> list[Judged]:
-    """D/D/1 is exact: the fluid fills bucket and queue, then loses what is too much."""
+    """Judge D/D/1, which is exact: the fluid fills bucket and queue, then the excess is lost."""
     because = "gaps and sizes are constant, and nothing is random"
     loss = Claim(
         id=f"constant-loss-{limit}",
@@ -338,12 +339,12 @@ def judge_constant(many: DelaysOfRuns, limit: str) -> list[Judged]:
 def judge_agreement(
     kernel: Mapping[str, DelaysOfRuns], sim: Mapping[str, DelaysOfRuns], kind: SourceKind
 ) -> list[Judged]:
-    """The same replications on both backends: the mean over the sizes of each replication.
+    """Compare the same replications on both backends: the mean over sizes of each replication.
 
     Args:
-        kernel: Limit to runs on the kernel.
-        sim: Limit to at least as many runs in the simulator.
-        kind: Of the source.
+        kernel: Runs on the kernel by limit.
+        sim: At least as many runs in the simulator, by limit.
+        kind: Kind of the source.
     """
     sizes = [limit for limit in published.LIMITS if limit in kernel]
     judged = []

@@ -1,4 +1,4 @@
-"""The study's figures: the source's own, and those that say why."""
+"""The study's figures: the source's figure, and explanatory figures."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ DEQUEUED = "dequeue"
 
 
 def _band(label: str, x: Sequence[float], columns: Sequence[Floats]) -> Curve:
-    """Median and 95 % prediction interval of one run, at each x."""
+    """Return the median and the 95 % prediction interval of one run, at each x."""
     each = [prediction_quantiles(values[np.isfinite(values)]) for values in columns]
     return Curve(label, x, [e.value for e in each], [e.low for e in each], [e.high for e in each])
 
 
 def _runs(label: str, arms_by_limit: Mapping[str, DelaysOfRuns], style: str = "") -> list[Curve]:
-    """The first three runs, a point a limit."""
+    """Return the first three runs, one point per limit."""
     sizes = [limit for limit in published.LIMITS if limit in arms_by_limit]
     x = [published.LIMITS[limit] / 1024 for limit in sizes]
     return [
@@ -43,11 +43,11 @@ def _runs(label: str, arms_by_limit: Mapping[str, DelaysOfRuns], style: str = ""
 def peak_against_size(
     sim: Mapping[str, DelaysOfRuns], kernel: Mapping[str, DelaysOfRuns] | None
 ) -> Figure:
-    """The source's figure: peak delay of three runs against queue size, with m/mu.
+    """Draw the source's figure: peak delay of three runs against queue size, with m/mu.
 
     Args:
-        sim: Limit to runs of the D-ITG source.
-        kernel: The same on the kernel, when there are any.
+        sim: Runs of the D-ITG source by limit.
+        kernel: The same on the kernel, if there are any.
     """
     sizes = list(published.LIMITS)
     x = [published.LIMITS[limit] / 1024 for limit in sizes]
@@ -83,7 +83,7 @@ def peak_against_size(
 
 
 def peak_over_largest(by_kind: Mapping[SourceKind, Mapping[str, DelaysOfRuns]]) -> Figure:
-    """Ping peaks in units of m/mu, by source, beside a real kernel's."""
+    """Draw ping peaks in units of m/mu, by source, beside those of a real kernel."""
     rows = []
     for limit, size in published.LIMITS.items():
         largest = largest_delay_ms(size)
@@ -120,7 +120,7 @@ def peak_over_largest(by_kind: Mapping[SourceKind, Mapping[str, DelaysOfRuns]]) 
 
 
 def peak_against_load(by_rho: Mapping[float, DelaysOfRuns], limit: str) -> Figure:
-    """Exact worst case and ping peak over m/mu, against the load."""
+    """Draw exact worst case and ping peak over m/mu, against load."""
     rhos = sorted(by_rho)
     largest = largest_delay_ms(published.LIMITS[limit])
     exact = [by_rho[rho].peak_ms / largest for rho in rhos]
@@ -142,7 +142,7 @@ def peak_against_load(by_rho: Mapping[float, DelaysOfRuns], limit: str) -> Figur
 
 
 def late_against_load(by_rho: Mapping[float, DelaysOfRuns], limit: str) -> Figure:
-    """Share of packets that find the queue nearly full, against the load."""
+    """Draw the share of packets that find the queue nearly full, against load."""
     rhos = sorted(by_rho)
     size_bits = 8 * published.MEAN_PAYLOAD_BYTES
     fine = np.linspace(rhos[0], rhos[-1], 60)
@@ -165,11 +165,11 @@ def late_against_load(by_rho: Mapping[float, DelaysOfRuns], limit: str) -> Figur
 
 
 def transient(arms_by_label: Mapping[str, DelaysOfRuns], rhos: Sequence[float]) -> Figure:
-    """The listing for 2 mb, the fluid, and runs at several loads.
+    """Draw the listing for 2 mb, the fluid model, and runs at several loads.
 
     Args:
-        arms_by_label: Legend entry to runs with pings.
-        rhos: Loads whose fluid is drawn.
+        arms_by_label: Runs with pings by legend entry.
+        rhos: Loads of the fluid curves.
     """
     numbers = np.arange(published.PING_COUNT, dtype=np.float64) + 0.5
     bands = []
@@ -202,7 +202,7 @@ def transient(arms_by_label: Mapping[str, DelaysOfRuns], rhos: Sequence[float]) 
 
 
 def first_seconds(constant: Run, random: Run, limit: str) -> Figure:
-    """Every packet's delay against its arrival: constant gaps and sizes beside random ones."""
+    """Draw every packet's delay against its arrival: constant and random gaps and sizes."""
     curves = []
     for label, run in (("constant (D/D/1)", constant), ("exponential (M/M/1)", random)):
         gone = {"queue": QUEUE, "event": DEQUEUED}
@@ -215,7 +215,7 @@ def first_seconds(constant: Run, random: Run, limit: str) -> Figure:
     room = published.LIMITS[limit] + published.BURST_BYTES
     queue = theory.DD1(lam, mu, room / published.MEAN_PAYLOAD_BYTES)
     n = np.arange(0, int(queue.time_to_fill * lam))
-    # The bucket's burst passes at once: the queue begins where the bucket is empty.
+    # The bucket's burst passes at once: queueing begins when the bucket is empty.
     head_start_s = published.BURST_BYTES / published.MEAN_PAYLOAD_BYTES / mu
     exact_ms = 1e3 * np.maximum(0.0, queue.W_of_packet(n) + 1 / mu - head_start_s)
     chart = line_with_band(
@@ -235,7 +235,7 @@ def first_seconds(constant: Run, random: Run, limit: str) -> Figure:
 
 
 def other_reading(by_limit: Mapping[str, DelaysOfRuns]) -> Figure:
-    """Sizes in kbit instead of kb."""
+    """Draw the sizes read as kbit instead of kb."""
     rows = []
     for limit, size in published.IN_BITS.items():
         peaks = by_limit[limit].ping_peak_ms

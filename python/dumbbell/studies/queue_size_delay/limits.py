@@ -1,4 +1,4 @@
-"""The queue's size as a time, and the theory for it."""
+"""The queue's size as a time, with theory."""
 
 from __future__ import annotations
 
@@ -10,22 +10,24 @@ ALL_BYTES = {
     published.LARGE: published.LARGE_BYTES,
     **published.IN_BITS,
 }
-"""Limit, as typed to tc, to bytes."""
+"""Limit in bytes, by limit in tc syntax."""
 PACKET_MS = 8e3 * published.MEAN_PAYLOAD_BYTES / published.RATE_BPS
-"""Time in which a packet of mean size leaves: 0.63 ms."""
+"""Transmission time of a packet of mean size: 0.63 ms."""
 
 
 def largest_delay_ms(limit_bytes: float) -> float:
-    """The source's T = m/mu, milliseconds: what a packet waits that just fits, and itself."""
+    """Return the source's T = m/mu, milliseconds: wait plus transmission of a packet that just
+    fits.
+    """
     return 8e3 * limit_bytes / published.RATE_BPS
 
 
 def law(limit: str, packets_per_second: float) -> theory.ByteLimited:
-    """The stationary queue of the ideal source.
+    """Return the stationary queue of the ideal source.
 
     Args:
-        limit: As typed to tc.
-        packets_per_second: Of the source.
+        limit: Limit in tc syntax.
+        packets_per_second: Rate of the source.
     """
     return theory.ByteLimited(
         packets_per_second,
@@ -37,9 +39,9 @@ def law(limit: str, packets_per_second: float) -> theory.ByteLimited:
 
 
 def mean_ping_peak_ms(limit: str) -> float:
-    """Mean of the greatest of the ten pings, at the nominal load.
+    """Return the mean of the largest of the ten pings, at the nominal load.
 
-    Pings sent before the queue has filled (as a fluid) do not count: they are not near the peak.
+    Pings sent before the fluid has filled the queue are excluded: they are not near the peak.
     """
     queue = law(limit, published.PACKETS_PER_SECOND)
     n = published.PING_COUNT - queue.time_to_fill
@@ -47,9 +49,9 @@ def mean_ping_peak_ms(limit: str) -> float:
 
 
 def constant_loss(limit: str) -> float:
-    """Share of the packets lost in the ten seconds when gaps and sizes are constant (D/D/1).
+    """Return the loss in ten seconds with constant gaps and sizes (D/D/1).
 
-    The bucket's burst passes first: to a fluid it is room like the queue's own.
+    The bucket's burst passes first: for the fluid it adds to the queue's capacity.
     """
     room = ALL_BYTES[limit] + published.BURST_BYTES
     mu = published.RATE_BPS / (8 * published.MEAN_PAYLOAD_BYTES)

@@ -1,9 +1,10 @@
-"""Which load explains the delays printed for 2 mb?
+"""Fit of the load that explains the delays printed for 2 mb.
 
-While the queue is never empty and never full, the unfinished work grows by what arrives less what
-leaves. Over a second that is nearly normal: mean (rho - 1) s of work, variance lam E[S^2] / mu^2,
-independent from second to second, whatever the path's base round-trip time. So the increments of
-the printed delays, one a second, have a likelihood in closed form with one free parameter.
+While the queue is never empty and never full, the unfinished work grows by arrivals minus
+departures. Its increment over a second is nearly normal: mean (rho - 1) s of work, variance lam
+E[S^2] / mu^2, independent from second to second and of the path's base round-trip time. The
+increments of the printed delays, one per second, therefore have a closed-form likelihood with one
+free parameter.
 """
 
 from __future__ import annotations
@@ -20,26 +21,26 @@ from dumbbell.studies.queue_size_delay.measured import rounding_ms
 Floats = NDArray[np.float64]
 
 ROUNDING_MS = 0.55
-"""Half of the last digits of 619 and 26.4, between which the delay grows."""
+"""Half a unit in the last digits of 619 and 26.4, the first and last delay."""
 FIRST = 3
-"""icmp_seq from which the queue is surely busy: before it the sender may not have begun."""
+"""icmp_seq from which the queue is certainly busy: before it the sender may not have begun."""
 LIKELIHOOD_DROP = 3.841
-"""Chi-square with one degree of freedom at 95 %: the profile interval."""
+"""Chi-square with one degree of freedom at 95 %, for the profile interval."""
 LOADS = np.arange(0.8, 1.5, 0.0005)
 """Loads tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class LoadFit:
-    """The load that explains the listing, and how well.
+    """The load that best explains the listing, and the goodness of fit.
 
     Attributes:
-        rho: Offered load: what arrives over what can leave.
+        rho: Offered load: arrival rate over service rate.
         low: Lower end of its 95 % profile interval.
         high: Upper end.
         chi_square: Squared standardised increments at the best fit.
-        freedom: Increments less one.
-        p_value: Probability of more if the model were right.
+        freedom: Number of increments minus one.
+        p_value: Probability of a larger chi-square if the model were right.
     """
 
     rho: float
@@ -51,25 +52,27 @@ class LoadFit:
 
     @property
     def packets_per_second(self) -> float:
-        """Of the ideal source at that load."""
+        """Return the ideal source's rate at that load."""
         return self.rho * published.RATE_BPS / (8 * published.MEAN_PAYLOAD_BYTES)
 
 
 def base_rtt_ms() -> float:
-    """Of the ping before the traffic began."""
+    """Return the base RTT: the ping before the traffic began."""
     return min((seq, rtt) for seq, rtt in published.LISTING_MS.items() if seq < FIRST)[1]
 
 
 def level_name(number: int) -> str:
-    """What a printed ping is called among those that are held together."""
+    """Return the name of a printed ping among those judged together."""
     if number == FIRST:
         return f"icmp_seq {number}"
     return f"icmp_seq {number - 1} to {number}"
 
 
 def levels_ms() -> dict[str, tuple[float, float]]:
-    """The first ping of the busy queue and what each after it is more than the one before, by
-    name: milliseconds as printed, and half of the last digits."""
+    """Return the first ping of the busy queue and the increments of the following ones.
+
+    By name: milliseconds as printed, and half a unit in the last digit.
+    """
     busy = {seq: rtt for seq, rtt in sorted(published.LISTING_MS.items()) if seq >= FIRST}
     found = {level_name(FIRST): (busy[FIRST], rounding_ms(busy[FIRST]))}
     for number in list(busy)[1:]:
@@ -79,34 +82,36 @@ def levels_ms() -> dict[str, tuple[float, float]]:
 
 
 def levels_of(rtt_ms: Floats) -> dict[str, Floats]:
-    """The same of our runs, from round-trip times of shape (runs, pings) over an empty path of no
-    delay."""
+    """Return the same quantities of our runs.
+
+    The RTTs have shape (runs, pings), over a path without delay.
+    """
     columns = np.column_stack([rtt_ms[:, 0] + base_rtt_ms(), np.diff(rtt_ms, axis=1)])
     return dict(zip(levels_ms(), columns.T, strict=True))
 
 
 def increments_ms() -> Floats:
-    """What each printed delay is more than the one before."""
+    """Return the increment of each printed delay over the one before."""
     delays = [rtt for seq, rtt in sorted(published.LISTING_MS.items()) if seq >= FIRST]
     return np.diff(delays)
 
 
 def growth_ms() -> float:
-    """From the first to the last of ten consecutive pings, as one run of ``-c 10`` would have."""
+    """Return the growth from first to last of ten consecutive pings, as in one ``-c 10``."""
     return float(increments_ms().sum())
 
 
 def sd_per_second_ms(rho: float) -> float:
-    """Standard deviation of a second's increment, exponential sizes."""
+    """Return the standard deviation of a second's increment, for exponential sizes."""
     mu_bytes = published.RATE_BPS / 8
     return 1e3 * math.sqrt(2.0 * rho * published.MEAN_PAYLOAD_BYTES / mu_bytes)
 
 
 def fit_load(increments: Floats | None = None) -> LoadFit:
-    """The most likely load.
+    """Return the most likely load.
 
     Args:
-        increments: Milliseconds a second; the printed ones when None.
+        increments: Milliseconds per second; the printed increments when None.
     """
     from scipy.stats import chi2
 

@@ -1,4 +1,4 @@
-"""The page's live figure: a tank that fills to its rim, whatever pours into it."""
+"""The page's live figure: a queue that fills to its limit under any overload."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SIZES = {**published.LIMITS, published.LARGE: published.LARGE_BYTES}
 BEGIN = "40kb"
 SAMPLE_INTERVAL_NS = 4_000_000
 PACKETS_PER_S_AT_ONE = published.PACKETS_PER_SECOND / published.RHO
-"""Packets of 512 bytes a second that fill the link."""
+"""Packets/s of 512 bytes that fill the link."""
 QUEUE = "links[1].forward.qdisc"
 ARM = "queue"
 
@@ -34,7 +34,7 @@ def _sampled(experiment: Experiment) -> Experiment:
 
 
 def _fluid(load: float, size: str) -> LiveCurve:
-    """What constant gaps and sizes would do: the bucket empties, the queue fills, it is full."""
+    """Compute the fluid model of constant gaps: the bucket empties, then the queue fills."""
     rim_ms = limits.largest_delay_ms(SIZES[size])
     head_start_ms = limits.largest_delay_ms(published.BURST_BYTES)
     label, end_s = "theory: fills at load − 1", published.DURATION_S
@@ -53,7 +53,7 @@ def _fluid(load: float, size: str) -> LiveCurve:
 
 
 def _listing() -> LiveCurve:
-    """The pings printed for 2 mb; the first of them was sent before the traffic began."""
+    """Return the pings printed for 2 mb; the first was sent before the traffic began."""
     shown = {seq: rtt for seq, rtt in published.LISTING_MS.items() if seq >= listing.FIRST}
     return LiveCurve(
         label="printed in the source",
@@ -73,7 +73,7 @@ def hero(seed: int) -> LiveHero:
     """The live figure.
 
     Args:
-        seed: Of the study.
+        seed: Seed of the study.
     """
     experiment = _sampled(arms.experiment(SourceKind.IDEAL, BEGIN, seed))
     sizes = list(SIZES)

@@ -1,4 +1,4 @@
-"""What a real kernel did with the same commands.
+"""Measurements on a real kernel with the same commands.
 
 Measured on Linux 6.18, `tbf` on veth, D-ITG 2.8.1, iputils ping; three runs of ten pings at each
 limit, base round-trip time about 0.05 ms.
@@ -14,8 +14,8 @@ SOURCE = (
     "ITGSend -E 2000 -e 512, ping -c 10"
 )
 OVERSLEEP_US = 85.0
-"""ITGSend asked for 2000 packets/s sent 1655 to 1750 (1711 on average): each gap is longer by
-what its sleep overshoots, measured as 80 to 100 microseconds."""
+"""Oversleep of ITGSend, measured as 80 to 100 microseconds: each gap is longer by it. Asked for
+2000 packets/s, ITGSend sent 1655 to 1750 (1711 on average)."""
 
 PING_PEAKS_MS = MappingProxyType(
     {
@@ -29,23 +29,22 @@ PING_PEAKS_MS = MappingProxyType(
         "200kb": (249.0, 249.0, 249.0),
     }
 )
-"""Limit to the greatest of ten round-trip times of each run, as ping printed it."""
+"""The largest of ten round-trip times of each run, as ping printed it, by limit."""
 LARGE_PEAKS_MS = (1636.0, 1232.0, 1250.0)
 """The same behind 2 mb."""
 LARGE_SENT_PPS = (1729.58, 1696.28, 1685.87)
 """Packets/s in the sender's log of those runs."""
 STALLED_MS = MappingProxyType({"40kb": 77.1})
-"""Greatest one-way delay in the receiver's log where it is far more than the queue can hold: the
-machine stalled, sender and all."""
+"""Maximum one-way delay in the receiver's log, if far more than the queue can hold: the machine
+stalled, including the sender."""
 HOST_JITTER_MS = 0.1
-"""Standard error of a printed round-trip time besides the traffic: base RTT and the host's own
-jitter."""
+"""Standard error of a printed round-trip time besides the traffic: base RTT and host jitter."""
 IN_BITS_MS = MappingProxyType({"5kbit": 0.105, "50kbit": 7.63, "200kbit": 30.1})
-"""The same with the limit in kbit, one run each."""
+"""Ping peaks with the limit in kbit, one run each."""
 
 
 def rounding_ms(printed: float) -> float:
-    """Half of the last digit: ping prints three significant ones from 1 ms on."""
+    """Return half a unit in the last digit: ping prints three significant digits from 1 ms on."""
     if printed < 1:
         return 0.0005
     return 0.5 * 10.0 ** (math.floor(math.log10(printed)) - 2)

@@ -1,4 +1,4 @@
-"""What a run of the study is reduced to."""
+"""Reduction of a run of the study."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 A = TypeVar("A", bound=Hashable)
 
 LATE = 0.9
-"""Of m/mu: a packet that is delayed for longer counts as one that found the queue nearly full."""
+"""Share of m/mu: a packet with a longer delay counts as finding the queue nearly full."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,10 +28,10 @@ class Delays:
     """The numbers of a run.
 
     Attributes:
-        peak_ms: Greatest one-way delay of any packet of the stream, exact.
-        ping_peak_ms: Greatest round-trip time that ping saw; NaN when none came back.
-        loss: Share of packets that the queue turned away.
-        late: Share of the packets taken that were delayed for more than `LATE` of m/mu.
+        peak_ms: Maximum one-way delay of any packet of the stream, exact.
+        ping_peak_ms: Maximum round-trip time of the pings; NaN if all were lost.
+        loss: Share of packets that the queue dropped.
+        late: Share of accepted packets with a delay above `LATE` of m/mu.
         rtt_ms: Round-trip time of each ping in order, shape (pings,); NaN where lost.
     """
 
@@ -43,7 +43,7 @@ class Delays:
 
 
 def delays(run: Run) -> Delays:
-    """The numbers of a run."""
+    """Return the numbers of a run."""
     answered = ping_rtt_ms(run)
     limit_bytes = resolved_of(run).queue(arms.QUEUE).limit_bytes or 0
     edges, share = sojourn_cdf(run, arms.QUEUE)
@@ -68,10 +68,10 @@ def _rtt_by_number(run: Run) -> Floats:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DelaysOfRuns:
-    """Many runs of one experiment, a value a run; attributes as of `Delays`, shape (runs,).
+    """Several runs of one experiment, one value per run; attributes as in `Delays`, shape (runs,).
 
     Attributes:
-        rtt_ms: Of each ping, shape (runs, pings).
+        rtt_ms: Round-trip time of each ping, shape (runs, pings).
         first: The first run.
     """
 
@@ -84,18 +84,18 @@ class DelaysOfRuns:
 
     @property
     def n(self) -> int:
-        """How many."""
+        """Return the number of runs."""
         return int(self.peak_ms.size)
 
     @property
     def growth_ms(self) -> Floats:
-        """Last ping's delay less the first's, of the runs in which both came back."""
+        """Return the last ping's delay minus the first's, of runs with both answered."""
         growth = self.rtt_ms[:, -1] - self.rtt_ms[:, 0]
         return growth[np.isfinite(growth)]
 
 
 def many(done: Replications[A, Delays]) -> dict[A, DelaysOfRuns]:
-    """Arm to its runs, of replications that keep the first."""
+    """Return the runs of each arm, of replications that keep the first."""
     return {
         arm: DelaysOfRuns(
             peak_ms=done.values(arm, "peak_ms"),

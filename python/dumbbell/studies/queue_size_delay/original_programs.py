@@ -1,4 +1,4 @@
-"""The source's commands themselves: ITGSend, ITGRecv and ping of this machine, on the kernel."""
+"""The source's commands with ITGSend, ITGRecv and ping, run on the kernel."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from dumbbell.studies.shape import Amount, Runner
 from dumbbell.tables import Run
 
 PING_START_S = 0.5
-"""In the second window, which is opened after the first."""
+"""Start of ping, typed in a second window after the sender."""
 Peaks = Replications[str, float]
 
 
 def commands(limit: str, seed: int) -> Experiment:
-    """The commands behind one size, as the source has them.
+    """Return the source's commands behind one queue size.
 
     Args:
-        limit: As typed to tc, such as ``40kb``.
-        seed: All randomness follows from it and the replication.
+        limit: Queue limit in tc syntax, such as ``40kb``.
+        seed: Seed; with the replication it determines all random numbers.
     """
     nominal = arms.experiment(arms.SourceKind.DITG, limit, seed)
     ends = {"from": "client", "to": "server"}
@@ -51,12 +51,12 @@ def commands(limit: str, seed: int) -> Experiment:
 
 
 def ping_peak_ms(run: Run) -> float:
-    """The greatest round trip that ping printed; NaN without any."""
+    """Return the largest round-trip time that ping printed; NaN without any."""
     return float(program_rtt_quantiles_ms(run, arms.PING, 1.0))
 
 
 class QueueSizePrograms(program_runs.OwnProgramsPart[str, Peaks]):
-    """Every size, by the source's own programs."""
+    """Every size, with the source's programs."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class QueueSizePrograms(program_runs.OwnProgramsPart[str, Peaks]):
         seed: int,
         beside: Callable[[], Mapping[str, Mapping[str, DelaysOfRuns]]],
     ) -> None:
-        """How much, and what its numbers stand beside when all has run, by heads of columns."""
+        """Set the amount, and the columns to compare with when all has run, by heading."""
         self.amount, self.beside = amount, beside
         self.experiments = {limit: commands(limit, seed) for limit in amount.over}
 
@@ -75,11 +75,11 @@ class QueueSizePrograms(program_runs.OwnProgramsPart[str, Peaks]):
         )
 
     def runs(self, found: Peaks) -> Mapping[str, Run]:
-        """The first behind each size."""
+        """Return the first run behind each size."""
         return {f"own programs {limit}": found.run(limit) for limit in found.arms}
 
     def tables(self, found: Peaks) -> Iterator[ValueTable]:
-        """Their peaks beside theory, ours, and what a real kernel gave."""
+        """Return their peaks beside theory, our peaks, and those of a real kernel."""
         sides = self.beside()
         rows = [
             ValueRow(

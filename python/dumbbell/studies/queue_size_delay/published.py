@@ -1,8 +1,8 @@
-"""What the source prints, and what it leaves open.
+"""Values printed in the source, and parameters that it does not give.
 
 "Packet delay and loss in unstable queues", WITest Lab blog, February 2016: a GENI testbed, D-ITG
 traffic, a token bucket at the router, peak of ten pings read off by hand. Its figure of three runs
-has no numbers; its listing for 2 mb has.
+shows no numbers; its listing for 2 mb does.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ BURST_BYTES = 10_240
 RHO = 1.25
 """8.192/6.55, as printed."""
 DURATION_S = 10.0
-"""ITGSend's own when no ``-t`` is given."""
+"""ITGSend's default without ``-t``."""
 PING_COUNT = 10
-"""``ping -c 10``, a second apart."""
+"""``ping -c 10``, one per second."""
 ECHO_FRAME_BYTES = 98
 """A ping on the wire: 56 bytes of payload, 8 ICMP, 20 IP, 14 Ethernet."""
 RUNS = 3
@@ -41,7 +41,7 @@ LARGE = "2mb"
 LARGE_BYTES = 2 * 1024 * 1024
 """The size of the printed command and listing: "2mb is the queue size and is 2 megabytes"."""
 IN_BITS = MappingProxyType({f"{kbit}kbit": 128 * kbit for kbit in (5, 50, 200)})
-"""The other reading: tc's kbit, as a size 128 bytes."""
+"""The alternative reading: tc's kbit, 128 bytes as a size."""
 
 LISTING_MS = MappingProxyType(
     {
@@ -58,4 +58,4 @@ LISTING_MS = MappingProxyType(
         12: 619.0,
     }
 )
-"""icmp_seq to milliseconds, as printed for 2 mb. ``-c 10`` would end at 10."""
+"""Milliseconds printed for 2 mb, by icmp_seq. ``-c 10`` would end at 10."""

@@ -1,4 +1,4 @@
-"""What the page says in words."""
+"""Texts of the page."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ DONE = (
     "made constant, for which the delay of every packet is known exactly."
 )
 REJECTED = 0.05
-"""A fit whose chi-square would be exceeded less often than this is rejected."""
+"""A fit is rejected if its chi-square would be exceeded with a lower probability."""
 ACCEPTED_MS = 60.0
-"""A delay that a conversation does not suffer from; the advice is for it."""
+"""A delay acceptable for a conversation, used for the advice."""
 
 
 def answer(judged: Sequence[Judged], by_limit: Mapping[str, DelaysOfRuns]) -> Answer:
-    """The longest wait behind the largest of the published sizes, and whether the rule holds.
+    """State the maximum delay behind the largest published size, and whether the rule holds.
 
     Args:
         judged: Verdicts.
-        by_limit: Limit to the runs behind it, of the published source.
+        by_limit: Runs of the published source by limit.
     """
     largest = max(published.LIMITS, key=lambda limit: published.LIMITS[limit])
     if largest not in by_limit:
@@ -53,7 +53,7 @@ def answer(judged: Sequence[Judged], by_limit: Mapping[str, DelaysOfRuns]) -> An
 
 
 def _worst_case(judged: Sequence[Judged]) -> Verdict | None:
-    """Of the rule m/mu over all sizes; None where it was not judged."""
+    """Return the verdict on the rule m/mu over all sizes; None if it was not judged."""
     facts = {fact.name: fact.verdict for fact in facts_of(views_of(judged))}
     return facts.get(claims.WORST_CASE)
 
@@ -63,17 +63,17 @@ _WORST_CASE: Mapping[Verdict | None, str] = {
     Verdict.DEPENDS_ON: "that is the longest wait, but not at every size that was run",
     Verdict.NOT_REPRODUCED: "that is not always the longest wait",
 }
-"""Of the rule m/mu over all sizes."""
+"""Wording of the verdict on the rule m/mu over all sizes."""
 
 
 def _span(values: Floats) -> str:
-    """From the least to the greatest."""
+    """Format the range from minimum to maximum."""
     ends = (f"{end:.0f}" for end in (values.min(), values.max()))
     return " to ".join(dict.fromkeys(ends))
 
 
 def advice(by_limit: Mapping[str, DelaysOfRuns]) -> list[Advice]:
-    """The largest of the measured sizes that keeps a delay, and what the next larger one does."""
+    """State the largest measured size that keeps the delay acceptable, and the next larger one."""
     worst_ms = {
         limit: float(np.max(by_limit[limit].peak_ms))
         for limit in sorted(published.LIMITS, key=lambda each: published.LIMITS[each])
@@ -98,7 +98,7 @@ def advice(by_limit: Mapping[str, DelaysOfRuns]) -> list[Advice]:
 
 
 def summary(judged: Sequence[Judged], fit: listing.LoadFit) -> str:
-    """Who was right, in a paragraph."""
+    """Summarize the verdicts in a paragraph."""
     facts = {fact.name: fact for fact in facts_of(views_of(judged))}
     sentences = []
     worst = _worst_case(judged)
@@ -145,7 +145,7 @@ def summary(judged: Sequence[Judged], fit: listing.LoadFit) -> str:
 
 
 def _of_listing(fit: listing.LoadFit) -> str:
-    """Whether a Poisson sender of any load gives how the printed delays grew."""
+    """State whether a Poisson sender of any load explains the growth of the printed delays."""
     load = f"{fit.rho:.3f} ({fit.low:.3f} to {fit.high:.3f})"
     p_value = f"p = {fit.p_value:.2g}, the share of such runs that would fit worse"
     if fit.p_value >= REJECTED:
@@ -159,7 +159,7 @@ def _of_listing(fit: listing.LoadFit) -> str:
 def notes(
     sim: Mapping[SourceBehindQueue, DelaysOfRuns], kernel_runs: int, interrupted: bool
 ) -> list[str]:
-    """Readings taken and limitations."""
+    """Return interpretations of the source and limitations."""
     in_bits = ", ".join(_in_bits(limit, sim) for limit in published.IN_BITS)
     notes = [
         'The text has queue sizes from "5kbits to 200kbits", a command with `limit 2mb` ("2 '
@@ -204,7 +204,7 @@ def _in_bits(limit: str, sim: Mapping[SourceBehindQueue, DelaysOfRuns]) -> str:
 
 
 def commands(seed: int) -> dict[str, list[tuple[str, str]]]:
-    """What one would type for the printed size and for one of the eight."""
+    """Return the commands for the printed size and for one of the eight."""
     return {
         f"queue of {limit}": list(testbed_lines(arms.experiment(SourceKind.DITG, limit, seed)))
         for limit in (published.LARGE, "40kb")

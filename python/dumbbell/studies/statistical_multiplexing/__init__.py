@@ -1,11 +1,11 @@
 """One fast queue or many slow ones: the statistical multiplexing gain.
 
-The ideal source first, compared with theory. Then the testbed's run with the published
-parameters, compared with what was printed. It does not fit, so two kinds of senders that send less
-are fitted, each with the base RTT; whether one explains the printed quartiles together is judged,
-and the run is done again with each, for the numbers that were not used. Last, the same traffic for
-as long as a real kernel was measured with it. With the backend ``kernel`` some of it is run on the
-Linux kernel in virtual time too, each replication beside the simulator's own.
+The ideal source is compared with theory. The testbed's run with the published parameters is
+compared with the printed numbers, and does not match. Two kinds of senders that send less are
+therefore fitted, each with the base RTT. The study judges whether one of them explains all printed
+quartiles, and repeats the run with each for the numbers not used in the fit. Finally the same
+traffic runs for the duration measured on a real kernel. The backend ``kernel`` also runs some parts
+on the Linux kernel in virtual time, each replication paired with the simulator's.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class StatisticalMultiplexing(Reproduction):
         ]
 
     def beside_own_programs(self) -> dict[str, AsPublished]:
-        """Our senders with the same commands, by the heads of columns."""
+        """Return our senders with the same commands, by column heading."""
         found = self.as_published()
         heads = {"sim": "simulator", "kernel": "our senders on the kernel"}
         return {
@@ -114,24 +114,24 @@ class StatisticalMultiplexing(Reproduction):
         )
 
     def hero(self) -> str:
-        """The delays where they can be compared with what was printed; empty where not run."""
+        """Return the delays that can be compared with printed ones; empty if not run."""
         for part in (self.oversleeping, self.fitted, self.nominal):
             if part.is_finished:
                 return f"rtt-cdf-{part.label}"
         return ""
 
     def fits(self) -> dict[Sender, QuartileFit]:
-        """Of the senders that were fitted."""
+        """Return the fits of the senders."""
         fits = (each for each in (self.fit, self.oversleep) if each.is_finished)
         return {each.sender: each.found.fit for each in fits}
 
     def tried(self) -> dict[Sender, list[float]]:
-        """The senders that were fitted, each with the values of its number."""
+        """Return the fitted senders, each with the values of its number."""
         tried = (each for each in (self.fit, self.oversleep) if each.is_finished)
         return {each.sender: list(each.found.quartiles_ms) for each in tried}
 
     def notes(self, fits: Mapping[Sender, QuartileFit]) -> list[str]:
-        """Readings taken and limitations."""
+        """Return interpretations of the source and limitations."""
         notes = (
             ["Interrupted: only the parts that had finished are here."] if self.interrupted else []
         )
@@ -154,7 +154,7 @@ class StatisticalMultiplexing(Reproduction):
         return notes
 
     def shown_runs(self) -> dict[str, Run]:
-        """Arm to the first run as published; of the kernel where nothing was run here."""
+        """Return each arm's first run as published; the kernel's if the simulator has none."""
         if self.nominal.is_finished:
             return self.nominal.whole
         if self.nominal_on_kernel.is_finished:
@@ -162,7 +162,7 @@ class StatisticalMultiplexing(Reproduction):
         return {}
 
     def figures_of_parts_together(self) -> Iterable[Figure]:
-        """The gain against m, both backends' differences, and every printed number."""
+        """Draw the gain against m, the differences of the backends, and every printed number."""
         if gains := self.gains():
             yield figures.gain(gains)
         on_kernel: list[parts.OnKernel[Any]] = [
@@ -180,13 +180,13 @@ class StatisticalMultiplexing(Reproduction):
             yield figures.published_against_predicted(as_published)
 
     def gains(self) -> dict[str, dict[int, Estimate]]:
-        """Backend to number of streams to the multiplexing gain, of what was run."""
+        """Return the multiplexing gain by backend and number of streams."""
         here = {p.streams: parts.gain(p.found) for p in self.ideal if p.is_finished}
         there = {p.streams: p.gain(p.found) for p in self.ideal_on_kernel if p.is_finished}
         return {name: each for name, each in (("sim", here), ("kernel", there)) if each}
 
     def as_published(self) -> dict[tuple[str, str], AsPublished]:
-        """(label, backend) to the runs as published that there are."""
+        """Return the runs as published, by (label, backend)."""
         here = (self.nominal, self.fitted, self.oversleeping)
         there = (self.nominal_on_kernel, self.fitted_on_kernel)
         found = {(part.label, "sim"): part.found for part in here if part.is_finished}

@@ -1,6 +1,6 @@
-"""The experiments of the study, in the words a person would write them.
+"""The experiments of the study, as a user would describe them.
 
-Streams have the same names in both arms, so both see the same arrivals (common random numbers).
+Streams have the same names in both arms, so both have the same arrivals (common random numbers).
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ from dumbbell.studies.shape import Arm
 from dumbbell.studies.statistical_multiplexing import external_measurements, published
 
 WARM_UP_S = 60
-"""Far beyond the slow queue's relaxation time, 1/(mu (1 - sqrt(rho))^2) = 3.1 s."""
+"""Far longer than the slow queue's relaxation time, 1/(mu (1 - sqrt(rho))^2) = 3.1 s."""
 PINGED_S = published.PING_COUNT * published.PING_INTERVAL_S
-"""Of the published 600 s those in which there are pings: what comes later changes none of them."""
+"""The part of the published 600 s with pings: later traffic does not affect them."""
 ENLARGED_ON_KERNEL = 8
-"""Mean size 4096 bytes on links eight times as fast: the least frame hardly matters then."""
+"""Scaling on the kernel: mean size 4096 bytes on links eight times as fast, so that the minimum
+frame size hardly matters."""
 LABELS = {
     "SM": "SM: one queue of 1 Mbit/s for both streams",
     "TDM": "TDM: a queue of 500 kbit/s for each stream",
 }
-"""Arm to what a reader calls it."""
+"""Names of the arms on the page."""
 SHAPED = "router->receiver-"
-"""With what the names of the shaped queues begin."""
+"""Prefix of the names of the shaped queues."""
 
 
 def _from_ms(value: float) -> str:
@@ -41,19 +42,19 @@ def _links(arm: str, streams: int, bottleneck: Mapping[str, Any], fast: Mapping[
 
 
 def receiver(arm: str, stream: int) -> str:
-    """Where a stream goes: one receiver for all, or one each."""
+    """Return the receiver of a stream: a common one, or one per stream."""
     return "receiver-1" if arm == "SM" else f"receiver-{stream}"
 
 
 def ideal_arms(streams: int, packets: float, seed: int, *, enlarged: int = 1) -> list[Arm[str]]:
-    """Both arms with the ideal source.
+    """Return both arms with the ideal source.
 
     Args:
         streams: Number of streams m.
-        packets: Of a replication, all streams together: the precision of a mean delay depends on
-            packets, so their number is the same for any number of streams.
-        seed: All randomness follows from it and the replication.
-        enlarged: As `ideal` has it.
+        packets: Packets of a replication, total of all streams. The precision of a mean delay
+            depends on the number of packets, so it is the same for any number of streams.
+        seed: Seed; with the replication it determines all random numbers.
+        enlarged: As in `ideal`.
     """
     seconds = packets / (published.PACKETS_PER_SECOND * streams)
     return [
@@ -63,12 +64,12 @@ def ideal_arms(streams: int, packets: float, seed: int, *, enlarged: int = 1) ->
 
 
 def published_arms(seed: int, **settings: Any) -> list[Arm[str]]:
-    """Both arms of the testbed's run, with some of its parameters changed as `as_published` has."""
+    """Return both arms of the testbed's run, with parameters changed as in `as_published`."""
     return [Arm(arm, as_published(arm, seed, **settings), LABELS[arm]) for arm in published.ARMS]
 
 
 def arms_measured_elsewhere(seed: int) -> list[Arm[str]]:
-    """The same traffic for as long as a real kernel was measured with it."""
+    """Return the same traffic for the duration of the measurement on a real kernel."""
     return published_arms(
         seed,
         duration_s=external_measurements.DURATION_S,
@@ -78,19 +79,19 @@ def arms_measured_elsewhere(seed: int) -> list[Arm[str]]:
 
 
 def ideal(arm: str, streams: int, duration_s: float, seed: int, *, enlarged: int = 1) -> Experiment:
-    """Queueing theory's system: Poisson packets of exponential size, no headers, no fragments.
+    """Return the system of queueing theory: Poisson packets, exponential sizes, no headers.
 
-    Each stream brings 110 packets/s and 500 kbit/s, so the load is the same for any number of
+    Each stream sends 110 packets/s and 500 kbit/s, so the load is the same for any number of
     streams; the queue is an unbounded FIFO in front of a transmitter.
 
     Args:
         arm: ``SM`` or ``TDM``.
         streams: Number of streams m.
-        duration_s: Measured time; the warm-up comes before it.
-        seed: All randomness follows from it and the replication.
-        enlarged: Sizes and rates are this many times larger, which changes no time. A real frame
-            has 42 bytes of headers: with packets of 512 bytes that floor lengthens the mean
-            delay at this load by 3 %, with packets of 4096 bytes by 0.05 %.
+        duration_s: Measured time, after the warm-up.
+        seed: Seed; with the replication it determines all random numbers.
+        enlarged: Factor of sizes and rates, which leaves all times unchanged. A real frame has 42
+            bytes of headers: with packets of 512 bytes that floor lengthens the mean delay at this
+            load by 3 %, with packets of 4096 bytes by 0.05 %.
     """
     rate = published.STREAM_RATE_BPS * enlarged
     endless = "pfifo limit 100000000"
@@ -134,16 +135,16 @@ def as_published(
     ping_count: int = published.PING_COUNT,
     oversleep_us: float = 0.0,
 ) -> Experiment:
-    """The testbed's run: two ITGSend, two pings from the first instant, `netem rate` shapers.
+    """Return the testbed's run: two ITGSend, two pings from the start, `netem rate` shapers.
 
     Args:
         arm: ``SM`` or ``TDM``.
-        seed: All randomness follows from it and the replication.
-        packets_per_second: What each sender really sends; asked for are 110.
+        seed: Seed; with the replication it determines all random numbers.
+        packets_per_second: Actual rate of each sender; 110 is requested.
         base_rtt_ms: Round-trip time of the empty path, split over the senders' links.
-        duration_s: How long ITGSend sends; pings still out at the end are waited for.
+        duration_s: Sending time of ITGSend; the run also waits for outstanding pings.
         ping_count: Requests of each sender.
-        oversleep_us: What each of ITGSend's sleeps overshoots.
+        oversleep_us: Oversleep of each of ITGSend's sleeps.
     """
     rate = published.STREAM_RATE_BPS
     source: dict[str, Any] = {
@@ -187,7 +188,7 @@ def as_published(
                     "to": to,
                     "interval": _from_ms(1e3 * published.PING_INTERVAL_S),
                     "count": ping_count,
-                    # Two terminals are not started in one instant.
+                    # Two terminals are not started at the same instant.
                     "start_jitter": _from_ms(1e3 * published.PING_INTERVAL_S),
                 }
                 for i, sender, to in between

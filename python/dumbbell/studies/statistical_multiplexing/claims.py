@@ -1,4 +1,4 @@
-"""The claims of the study, each with its rule and margin, written before anything runs."""
+"""The claims of the study, each with its rule and margin, fixed before any run."""
 
 from __future__ import annotations
 
@@ -48,20 +48,20 @@ from dumbbell.studies.statistical_multiplexing.measures import (
 from dumbbell.studies.statistical_multiplexing.senders import Sender
 
 RELATIVE_MARGIN = 0.02
-"""Of theory: twice the half-width the replications aim at."""
+"""Margin relative to theory: twice the half-width aimed at by the replications."""
 AGREEMENT = Agreement.of_delays_ms(relative=0.001)
-"""Half a millisecond, or a thousandth where that is more: queues that are given the same arrivals
-keep packets equally long to a few microseconds."""
+"""Half a millisecond, or a thousandth if larger: with the same arrivals, sojourn times on both
+backends agree to a few microseconds."""
 COMPARED = (0.05, 0.95)
 """Levels of all pings between which the distribution functions are compared."""
 POINTS = 40
-"""With these a step is 2.3 % of the pings, and a band of many more costs more than the runs."""
+"""Number of points, 2.3 % of the pings each; a band of many more costs more than the runs."""
 LAWS = {"sim": Law.ANY, "kernel": Law.LOG_NORMAL}
-"""What is taken for granted of a printed number where there are hundreds of runs, and where there
-are few: its logarithm is about normal."""
+"""Assumed distribution of a printed number: none with hundreds of runs; with few runs, its
+logarithm is about normal."""
 
 FITTED = "senders and base RTT were fitted to the six quartiles, which are no claims here"
-"""Stands beside the verdicts with fitted senders."""
+"""Remark beside the verdicts with fitted senders."""
 
 _THEORY = f"Queueing theory; {published.TEXTBOOK}"
 _TWO_RUNS = Amendment(
@@ -72,7 +72,7 @@ _TWO_RUNS = Amendment(
 
 
 def multiplexing(streams: int) -> theory.Multiplexing:
-    """Theory for `streams` streams of 110 packets/s and 500 kbit/s each."""
+    """Return theory for `streams` streams of 110 packets/s and 500 kbit/s each."""
     per_stream_mu = published.STREAM_RATE_BPS / (8 * published.MEAN_PAYLOAD_BYTES)
     lam, mu = published.PACKETS_PER_SECOND * streams, per_stream_mu * streams
     return theory.tdm(lam, mu, streams)
@@ -80,13 +80,13 @@ def multiplexing(streams: int) -> theory.Multiplexing:
 
 @dataclass(frozen=True, slots=True)
 class IdealMeans:
-    """What theory speaks of.
+    """Means compared with theory.
 
     Attributes:
         sm_ms: Mean time in the system of SM, milliseconds.
-        tdm_ms: Of TDM.
-        factor: TDM's over SM's.
-        number: Mean number in a queue of TDM over that in SM's.
+        tdm_ms: Mean time in the system of TDM, milliseconds.
+        factor: TDM's mean time over SM's.
+        number: Mean number in a queue of TDM over that in SM's queue.
     """
 
     sm_ms: Parameter
@@ -96,7 +96,7 @@ class IdealMeans:
 
     @classmethod
     def of(cls, found: Ideal) -> IdealMeans:
-        """From the replications themselves."""
+        """Return the means of the replications, without control variates."""
         sojourn = {arm: found.values(arm, "sojourn_s") for arm in published.ARMS}
         number = {arm: found.values(arm, "queue_pkts") for arm in published.ARMS}
         return cls(
@@ -108,16 +108,16 @@ class IdealMeans:
 
 
 def ideal(streams: int, means: IdealMeans, backend: str, note: str = "") -> list[Judged]:
-    """Mean delays, the factor m, and equal numbers in every queue.
+    """Judge mean delays, the factor m, and equal numbers in all queues.
 
-    TDM's mean follows from SM's and the factor, the numbers from the delays (Little's law), so
-    there are two facts in the four rows.
+    TDM's mean follows from SM's and the factor, and the numbers follow from the delays (Little's
+    law), so the four rows contain two facts.
 
     Args:
         streams: Number of streams m.
-        means: What was measured.
-        backend: Where.
-        note: To stand beside each verdict.
+        means: The measured means.
+        backend: The backend.
+        note: Remark beside each verdict.
     """
     law, m = multiplexing(streams), streams
     fast, gain = f"ideal-m{m}-one-queue", f"ideal-m{m}-gain"
@@ -151,20 +151,20 @@ def ideal(streams: int, means: IdealMeans, backend: str, note: str = "") -> list
 def as_published(
     found: AsPublished, label: str, where: str, backend: str, *, fitted: bool
 ) -> Iterator[Judged]:
-    """The printed round-trip times, their means' ratio, and the order of the two CDFs.
+    """Judge the printed round-trip times, the ratio of means, and the order of the two CDFs.
 
-    Quantiles of one run rise and fall together: those of an arm are one fact.
+    Quantiles of one run are correlated, so those of an arm are one fact.
 
     Args:
-        found: Runs as published: from empty, first 200 s, two senders pooled.
-        label: Of the senders, such as ``nominal``; the claims' ids begin with it.
+        found: Runs as published: initially empty, first 200 s, two senders pooled.
+        label: Name of the senders, such as ``nominal``; the claims' ids begin with it.
         where: Completes a sentence, such as ``at the nominal load``.
-        backend: Where.
-        fitted: Whether the quartiles chose the senders; they are no claims then.
+        backend: The backend.
+        fitted: Whether the senders were fitted to the quartiles, which then are not claims.
     """
     law = LAWS[backend]
     note = FITTED if fitted else ""
-    # What follows from one kind of sender or another is one fact about what was printed.
+    # Results with either kind of sender are one fact about the printed value.
     fact = "fitted" if fitted else label
     for printed in published.RTT:
         if fitted and printed in published.QUARTILES:
@@ -213,14 +213,14 @@ def as_published(
 
 
 def left_by(found: AsPublished) -> Curves:
-    """F_SM - F_TDM of each replication, over the range compared."""
+    """Return F_SM - F_TDM of each replication, over the compared range."""
     sm, tdm = ([run.rtt_ms for run in found.of(arm)] for arm in published.ARMS)
     at = comparison_range(sm, tdm, between=COMPARED, points=POINTS)
     return Curves([ecdf_at(a, at) - ecdf_at(b, at) for a, b in zip(sm, tdm, strict=True)])
 
 
 def calibrated(sender: Sender, fit: QuartileFit, n_replications: int) -> Judged:
-    """The senders' number that explains the printed quartiles best; it was chosen by them."""
+    """Report the senders' number that best explains the printed quartiles, fitted to them."""
     base, of_sender = fit.base_rtt_ms, fit.of_sender
     claim = Claim(
         id=sender.calibration,
@@ -250,18 +250,18 @@ def calibrated(sender: Sender, fit: QuartileFit, n_replications: int) -> Judged:
 
 
 SENDER = "each sender"
-"""What a point of the grid calls the kind of sender and its number."""
+"""Name, in a point of the grid, of the kind of sender and its number."""
 BASE_RTTS_MS = (1.5, 1.7, 1.9)
-"""Of the empty path, tried with every sender: it cannot be much, as the least printed quartile is
-2.5 ms and a ping alone takes 0.8 ms."""
+"""Base RTTs tried with every sender. The base RTT is small, because the smallest printed quartile
+is 2.5 ms and a ping alone takes 0.8 ms."""
 
 
 def together(found: Mapping[Sender, Mapping[float, Floats]]) -> Judged:
-    """Does one sender give all six printed quartiles?
+    """Judge whether one sender gives all six printed quartiles.
 
     Args:
-        found: Sender to its number to the six quartiles of each run with an empty path of no
-            delay, shape (runs, 6).
+        found: By sender and its number, the six quartiles of each run over a path without delay,
+            shape (runs, 6).
     """
     levels = {
         f"{each.arm} {each.name}": Level(
@@ -303,11 +303,11 @@ def together(found: Mapping[Sender, Mapping[float, Floats]]) -> Judged:
 def measured_elsewhere(
     arm: str, shaper: external_measurements.Shaper, means_ms: Floats
 ) -> Iterator[Judged]:
-    """Mean round-trip times that a real kernel gave for the same traffic behind a token bucket.
+    """Judge mean RTTs that a real kernel gave for the same traffic behind a token bucket.
 
     Args:
-        arm: Of `published.ARMS`.
-        shaper: With what it measured.
+        arm: One of `published.ARMS`.
+        shaper: The shaper with its measurements.
         means_ms: What each of our replications would have measured, shape (n,).
     """
     for number, measured in enumerate(shaper.mean_rtt_ms[arm], start=1):
@@ -336,7 +336,7 @@ def measured_elsewhere(
 
 
 def agreement(of: DelayComparison) -> Judged:
-    """Do simulator and kernel agree on a mean delay, replication by replication?"""
+    """Judge whether simulator and kernel agree on a mean delay, replication by replication."""
     claim = Claim(
         id=f"agreement-{of.name}",
         statement=f"The simulator and the Linux kernel agree on {of.what}",
@@ -347,10 +347,10 @@ def agreement(of: DelayComparison) -> Judged:
 
 
 def giving_all(judged: Judged, tried: Mapping[Sender, Iterable[float]]) -> frozenset[Sender]:
-    """The senders of which a point gives all six printed quartiles.
+    """Return the senders for which some point gives all six printed quartiles.
 
     Args:
-        judged: By `together`.
+        judged: Result of `together`.
         tried: The same senders, each with the values of its number.
     """
     named = {sender.words(value): sender for sender, values in tried.items() for value in values}

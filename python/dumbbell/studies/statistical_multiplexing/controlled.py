@@ -1,15 +1,15 @@
 """Means on the kernel, with the simulator as control variate.
 
-A few kernel runs measure a mean badly: at this load it varies by ten per cent from run to run. But
-the same replication in the simulator varies with it, and the simulator has thousands of
-replications to spare. So the kernel's mean is estimated as
+Few kernel runs give an imprecise mean: at this load it varies by ten per cent from run to run. The
+same replication in the simulator is strongly correlated with it, and the simulator can run
+thousands of replications. The kernel's mean is therefore estimated as
 
     mean over the pairs of (kernel - simulator)  +  mean over all of the simulator's replications
 
-whose expectation is the kernel's, whatever the simulator does, and whose error is small when the
-pairs are alike (Law and Kelton, Simulation Modeling and Analysis, section 11.4, with the
-coefficient fixed at 1). The two standard errors are added, as if they were fully correlated, and
-Student's quantile has the degrees of freedom of the pairs: both on the safe side.
+Its expectation is the kernel's mean, whatever the simulator does, and its error is small if the
+pairs are strongly correlated (Law and Kelton, Simulation Modeling and Analysis, section 11.4, with
+the coefficient fixed at 1). The two standard errors are added as if fully correlated, and Student's
+quantile has the degrees of freedom of the pairs: both choices are conservative.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from dumbbell.studies.statistical_multiplexing.measures import Floats, Ideal
 
 
 def ideal_means(kernel: Ideal, sim: Ideal) -> IdealMeans:
-    """The means on the kernel.
+    """Return the means on the kernel.
 
     Args:
-        kernel: Replications there.
-        sim: The same in the simulator, and more of them.
+        kernel: Replications on the kernel.
+        sim: The same replications in the simulator, and further ones.
     """
     return IdealMeans(
         _mean(kernel, sim, "SM").scaled(1e3),
@@ -45,12 +45,12 @@ def ideal_means(kernel: Ideal, sim: Ideal) -> IdealMeans:
 
 
 def gain(kernel: Ideal, sim: Ideal) -> Estimate:
-    """Mean time in the system of TDM over that of SM, on the kernel."""
+    """Return the mean time in the system of TDM over that of SM, on the kernel."""
     return _ratio(kernel, sim, "sojourn_s")
 
 
 def note(pairs: int, controls: int) -> str:
-    """How such an estimate was made, to stand beside a verdict."""
+    """Return a remark on the method of such an estimate, shown beside a verdict."""
     return (
         f"{controls} simulated replications, plus kernel less simulator of the {pairs} that were "
         "run on both (control variates)"
@@ -58,7 +58,7 @@ def note(pairs: int, controls: int) -> str:
 
 
 def _pair(kernel: Ideal, sim: Ideal, arm: str, quantity: str) -> tuple[Estimate, Floats]:
-    """Kernel less simulator of the replications both have; all of the simulator's values."""
+    """Return kernel minus simulator over common replications, and all of the simulator's values."""
     measured, simulated = kernel.values(arm, quantity), sim.values(arm, quantity)
     return difference_interval(measured, simulated[: measured.size]), simulated
 
@@ -71,7 +71,7 @@ def _mean(kernel: Ideal, sim: Ideal, arm: str) -> Estimate:
 
 
 def _ratio(kernel: Ideal, sim: Ideal, quantity: str) -> Estimate:
-    """TDM's mean over SM's; the errors of the differences by the delta method."""
+    """Return TDM's mean over SM's; the errors of the differences by the delta method."""
     (above, tdm), (below, sm) = (_pair(kernel, sim, arm, quantity) for arm in ("TDM", "SM"))
     tdm, sm = tdm + above.value, sm + below.value
     ratio = ratio_interval(tdm, sm)
@@ -81,6 +81,6 @@ def _ratio(kernel: Ideal, sim: Ideal, quantity: str) -> Estimate:
 
 
 def _with_error(value: float, standard_error: float, like: Estimate) -> Estimate:
-    """An interval of the given number of standard errors as that of an estimate has."""
+    """Return an interval of the given standard error, of the same kind as that of an estimate."""
     reach = standard_error * float(stdtrit(like.n - 1, (1 + like.level) / 2))
     return replace(like, value=value, low=value - reach, high=value + reach, kind=IntervalKind.MEAN)

@@ -1,9 +1,9 @@
-"""What was measured elsewhere, not published: a real kernel with the same traffic.
+"""Unpublished measurements on a real kernel with the same traffic.
 
-Measured on Linux 6.18 with tc-tbf on veth, D-ITG 2.8.1 and iputils ping: two
-``ITGSend -E 110 -e 512 -T UDP`` for 120 s and two ``ping -i 0.2`` of 570 requests, two runs.
-The shaper there was a token bucket, not netem: it lets its burst pass at once, so a packet whose
-stay in a queue without a bucket would be S leaves after max(0, S - burst/rate).
+Measured on Linux 6.18 with tc-tbf on veth, D-ITG 2.8.1 and iputils ping: two ``ITGSend -E 110 -e
+512 -T UDP`` for 120 s and two ``ping -i 0.2`` of 570 requests, two runs. The shaper there was a
+token bucket, not netem. Its burst passes at once, so a packet whose sojourn time without a bucket
+would be S leaves after max(0, S - burst/rate).
 """
 
 from __future__ import annotations
@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 DURATION_S = 120
 PING_COUNT = 570
 ROUNDING_MS = 0.005
-"""Half of the last digit of the means."""
+"""Half a unit in the last digit of the means."""
 OVERSLEEP_US = 200.0
-"""ITGSend asked for 110 packets/s sent 106.8 to 108.3: gaps longer by 0.2 ms."""
+"""Oversleep of ITGSend: asked for 110 packets/s, it sent 106.8 to 108.3, so gaps are longer by 0.2
+ms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +27,10 @@ class Shaper:
     """A measured shaper.
 
     Attributes:
-        name: As in the measurement.
-        burst_bytes: Depth of the bucket that governs.
+        name: Name in the measurement.
+        burst_bytes: Depth of the limiting bucket.
         lines: The tc options, for the SM arm.
-        mean_rtt_ms: Arm to the mean RTT of each run, both senders pooled.
+        mean_rtt_ms: Mean RTT of each run by arm, both senders pooled.
     """
 
     name: str
@@ -57,7 +58,7 @@ SHAPERS = (
 def through_token_bucket(
     rtt_ms: NDArray[np.float64], burst_bytes: int, rate_bps: float
 ) -> NDArray[np.float64]:
-    """Round-trip times behind a token bucket, from those behind a plain queue of the same rate.
+    """Return round-trip times behind a token bucket, from those behind a FIFO of the same rate.
 
     Args:
         rtt_ms: Round-trip times whose base is zero, milliseconds.

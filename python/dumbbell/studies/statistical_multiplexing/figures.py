@@ -1,4 +1,4 @@
-"""The study's figures: the source's own, and three that say why."""
+"""The study's figures: the source's figure, and three explanatory figures."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from dumbbell.tables import Run
 
 SENDERS = ("1", "2")
 STYLES = {"sim": "simulator", "kernel": "Linux kernel"}
-"""Backend to what the legend calls it."""
+"""Names of the backends in legends."""
 
 
 def _first(found: AsPublished) -> dict[str, Run]:
@@ -49,16 +49,16 @@ def _samples(runs: Mapping[str, Run]) -> list[Sample]:
 
 
 def _shown_to(runs: Mapping[str, Run]) -> float:
-    """Right end of the axis: the tail is there, but the quartiles are what was published."""
+    """Return the right end of the axis: it cuts the tail, because quartiles were published."""
     return float(np.quantile(ping_rtt_ms(runs["TDM"]), 0.95))
 
 
 @dataclass(frozen=True, slots=True)
 class Poisson:
-    """Senders whose packets come as a Poisson process: M/G/1 is their theory.
+    """Senders with Poisson arrivals, for which M/G/1 is the theory.
 
     Attributes:
-        packets_per_second: Of each.
+        packets_per_second: Rate of each sender.
         base_rtt_ms: Round-trip time of the empty path.
     """
 
@@ -67,13 +67,13 @@ class Poisson:
 
 
 def rtt_cdf(found: AsPublished, label: str, where: str, senders: Poisson | None) -> Figure:
-    """RTT CDF of one run as published; colour = type, line style = sender.
+    """Draw the RTT CDF of one run as published; colour = type, line style = sender.
 
     Args:
         found: Its first run is drawn.
-        label: Of the senders, such as ``nominal``.
+        label: Name of the senders, such as ``nominal``.
         where: Completes a sentence, such as ``at the nominal load``.
-        senders: Those that theory is drawn of, if there is one.
+        senders: Senders whose theory is drawn, if there is one.
     """
     runs = _first(found)
     end = _shown_to(runs)
@@ -102,7 +102,7 @@ def rtt_cdf(found: AsPublished, label: str, where: str, senders: Poisson | None)
 
 
 def printed_quartiles() -> list[Curve]:
-    """What the source prints, as points of the distributions."""
+    """Return the printed quartiles as points of the distributions."""
     return [
         Curve(arm, [each.ms for each in of], [each.level for each in of])
         for arm in published.ARMS
@@ -131,24 +131,24 @@ def _law(arm: str, packets_per_second: float) -> theory.MXG1:
 def _theory_curve(arm: str, load_pps: float, base_rtt_ms: float, end_ms: float) -> Curve:
     """Stationary law of a ping's round-trip time.
 
-    A ping waits for the work it finds (pings see time averages: their own load is small and they
-    are not tied to the traffic) and is then transmitted itself, over an otherwise empty path.
+    A ping waits for the work it finds and is then transmitted over an otherwise empty path. Pings
+    see time averages, because their load is small and independent of the traffic.
     """
     rate_bps = published.STREAM_RATE_BPS * (2 if arm == "SM" else 1)
     least_ms = base_rtt_ms + 8e3 * published.ECHO_FRAME_BYTES / rate_bps
     beyond_ms = np.linspace(least_ms, max(end_ms, least_ms), 200)
     share = _law(arm, load_pps).workload_cdf((beyond_ms - least_ms) / 1e3)
-    # Pings that find the queue empty make a step at the least time there is.
+    # Pings that find the queue empty make a step at the minimum RTT.
     x, y = np.r_[0.0, least_ms, beyond_ms], np.r_[0.0, 0.0, share]
     return Curve("M/G/1 theory", x, y)
 
 
 def rtt_cdf_on_both(sim: AsPublished, kernel: AsPublished) -> Figure:
-    """RTT CDF of one run on both backends; colour = type, line style = backend.
+    """Draw the RTT CDF of one run on both backends; colour = type, line style = backend.
 
     Args:
         sim: Its first run is drawn.
-        kernel: Its first run, of the same arrivals.
+        kernel: Its first run is drawn, with the same arrivals.
     """
     end = _shown_to(_first(sim))
     load_pps = published.PACKETS_PER_SECOND
@@ -175,7 +175,7 @@ def rtt_cdf_on_both(sim: AsPublished, kernel: AsPublished) -> Figure:
 
 
 def kernel_less_simulator(compared: Sequence[DelayComparison]) -> Figure:
-    """Paired differences of mean delays, in microseconds."""
+    """Draw paired differences of mean delays, in microseconds."""
     differences = {each.label: each.difference_ms.scaled(1e3) for each in compared}
     rows = [
         IntervalRow(label, each.value, each.low, each.high, theory=0.0)
@@ -197,7 +197,7 @@ def kernel_less_simulator(compared: Sequence[DelayComparison]) -> Figure:
 
 
 def queue_length_cdf(runs: Mapping[str, Run], where: str) -> Figure:
-    """Time-weighted distribution of the packets in each shaped queue."""
+    """Draw the time-weighted distribution of the packets in each shaped queue."""
     samples = []
     for arm in published.ARMS:
         for sender, queue in enumerate(shaped_queues(runs[arm]), start=1):
@@ -218,10 +218,10 @@ def queue_length_cdf(runs: Mapping[str, Run], where: str) -> Figure:
 
 
 def gain(factors: Mapping[str, Mapping[int, Estimate]]) -> Figure:
-    """The multiplexing gain against the number of streams.
+    """Draw the multiplexing gain against the number of streams.
 
     Args:
-        factors: Backend to number of streams to gain.
+        factors: Gain by backend and number of streams.
     """
     measured = []
     for backend, by_streams in factors.items():
@@ -260,16 +260,16 @@ def gain(factors: Mapping[str, Mapping[int, Estimate]]) -> Figure:
 
 
 def predicted_ms(found: AsPublished, printed: published.Printed, backend: str) -> Estimate:
-    """The interval in which one run as published falls."""
+    """Return the prediction interval of one run as published."""
     values = one_run_ms(found, printed)
     return predict(values, LAWS[backend], 0.95, jitter=HOST_JITTER_MS)
 
 
 def published_against_predicted(found: Mapping[tuple[str, str], AsPublished]) -> Figure:
-    """Every printed quantile beside the prediction for one run as published.
+    """Draw every printed quantile beside the prediction for one run as published.
 
     Args:
-        found: (label, such as ``nominal``, and backend) to runs as published.
+        found: Runs as published by label, such as ``nominal``, and backend.
     """
     several = len({backend for _, backend in found}) > 1
     rows = []

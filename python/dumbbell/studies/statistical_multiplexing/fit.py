@@ -1,16 +1,16 @@
-"""Which senders and which base RTT explain the published quartiles?
+"""Fit of the senders and the base RTT to the published quartiles.
 
-The nominal load gives delays some twenty times the published ones, so something sent less than
-asked. Two numbers are free: one of the senders (`senders.py` has what it may be), and the
-round-trip time of the empty path, which adds to every ping. Both are fitted to all six published
-quartiles at once, and the fit says how good it is.
+The nominal load gives delays about twenty times the published ones, so the senders sent less than
+requested. Two parameters are free: one of the senders (see `senders.py`), and the base round-trip
+time, which adds to every ping. Both are fitted to all six published quartiles jointly, and the fit
+reports its goodness.
 
-Method: synthetic likelihood (Wood, "Statistical inference for noisy nonlinear ecological
-dynamic systems", Nature 466, 2010). At each value an ensemble of runs as published gives the
-mean and the covariance of the logarithms of the six quartiles; minus twice the log-likelihood
-of the published ones is their squared Mahalanobis distance plus the log-determinant. Quartiles
-of one run are strongly correlated (a long busy period lifts all of them), which is why they are
-not fitted one by one. The two arms were measured in runs of their own, so across arms they are not.
+Method: synthetic likelihood (Wood, "Statistical inference for noisy nonlinear ecological dynamic
+systems", Nature 466, 2010). At each value an ensemble of runs as published gives the mean and the
+covariance of the logarithms of the six quartiles; minus twice the log-likelihood of the published
+ones is their squared Mahalanobis distance plus the log-determinant. Quartiles of one run are
+strongly correlated (a long busy period lifts all of them), so they are not fitted one by one. The
+two arms were measured in separate runs, so quartiles of different arms are uncorrelated.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ Floats = NDArray[np.float64]
 
 FREE_PARAMETERS = 2
 HOST_JITTER_MS = 0.1
-"""Standard error of a published quartile besides the randomness of the traffic: a virtual host's
-own jitter, and the digits that ping prints. Without it a quartile that is the same in every run
-(at light load the 25th percentile is one transmission time) would count as known exactly."""
+"""Standard error of a published quartile besides the randomness of the traffic: jitter of a virtual
+host, and ping's rounding. Without it, a quartile equal in every run (at light load the 25th
+percentile is one transmission time) would count as known exactly."""
 LIKELIHOOD_DROP = 3.841
-"""Chi-square with one degree of freedom at 95 %: the profile interval of one parameter."""
+"""Chi-square with one degree of freedom at 95 %, for the profile interval of one parameter."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +41,18 @@ class Fitted:
     low: float
     high: float
     at_edge: bool
-    """Whether the interval ends where the search ended."""
+    """Whether the interval ends at the edge of the search range."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class QuartileFit:
-    """What explains the published quartiles, and how well.
+    """The parameters that best explain the published quartiles, and the goodness of fit.
 
     Attributes:
         of_sender: The senders' free number, in its unit.
         base_rtt_ms: Round-trip time of the empty path.
         distance: Squared Mahalanobis distance of the published logarithms at the best fit.
-        freedom: Quartiles less free parameters.
+        freedom: Number of quartiles minus free parameters.
         p_value: Probability of a larger distance if the model were right (chi-square).
         predicted_ms: Geometric mean over the ensemble of each quartile at the best fit, shape
             (quantiles,).
@@ -67,7 +67,7 @@ class QuartileFit:
 
 
 def fewest_runs(quantiles: int) -> int:
-    """Fewest runs at each value that give a fit to ``quantiles`` quantiles a covariance."""
+    """Return the minimum number of runs at each value for a covariance of the quantiles."""
     return quantiles + 2
 
 
@@ -78,15 +78,15 @@ def fit_sender_and_base_rtt(
     steps_between: int = 8,
     base_rtt_steps: int = 101,
 ) -> QuartileFit:
-    """Fit a sender's free number and the base RTT to published quantiles.
+    """Fit a sender's free parameter and the base RTT to published quantiles.
 
     Args:
         published_ms: Published quantiles, milliseconds, shape (quantiles,).
-        ensembles_ms: Value of that number to the same quantiles of runs with an empty path of no
+        ensembles_ms: By value of that parameter, the same quantiles of runs over a path without
             delay, shape (runs, quantiles). Runs at different values share their random numbers,
-            which makes the likelihood smooth in it. What the source
-            measured in runs of their own must stand in a row from runs of their own.
-        steps_between: How finely moments are interpolated between two simulated values.
+            which makes the likelihood smooth in the parameter. Arms that the source measured in
+            separate runs must come from separate runs in each row.
+        steps_between: Number of interpolation steps between two simulated values.
         base_rtt_steps: Base RTTs tried, from 0 to just under the least published value.
 
     Raises:
@@ -131,7 +131,7 @@ def _between(values: list[float], steps: int) -> list[float]:
 
 
 def _moments(quantiles: Floats, target: Floats) -> tuple[Floats, Floats]:
-    """Mean and covariance of the quantiles' logarithms over the runs, jitter included."""
+    """Return mean and covariance of the quantiles' logarithms over the runs, jitter included."""
     logs = np.log(quantiles)
     jitter = np.diag((HOST_JITTER_MS / target) ** 2)
     return logs.mean(axis=0), np.cov(logs, rowvar=False) + jitter
@@ -140,10 +140,10 @@ def _moments(quantiles: Floats, target: Floats) -> tuple[Floats, Floats]:
 def _interpolated(
     value: float, values: list[float], moments: list[tuple[Floats, Floats]]
 ) -> tuple[Floats, Floats]:
-    """Moments between two simulated values.
+    """Interpolate the moments between two simulated values.
 
-    The moments and not the runs are interpolated: an average of two runs, which are only partly
-    alike, would vary less than either.
+    Moments are interpolated instead of runs: the average of two partly correlated runs would have a
+    smaller variance than either.
     """
     above = min(max(int(np.searchsorted(values, value)), 1), len(values) - 1)
     low, high = values[above - 1], values[above]
@@ -154,7 +154,7 @@ def _interpolated(
 
 
 def _misfit(mean: Floats, covariance: Floats, target: Floats) -> tuple[float, float]:
-    """Minus twice the synthetic log-likelihood (less a constant), and the squared distance."""
+    """Return -2 times the synthetic log-likelihood (up to a constant), and squared distance."""
     away = np.log(target) - mean
     distance = float(away @ np.linalg.solve(covariance, away))
     _, log_determinant = np.linalg.slogdet(covariance)

@@ -1,4 +1,4 @@
-"""The page's live figure: the same arrivals into one fast lane and into slow ones of their own."""
+"""The page's live figure: the same arrivals in one fast queue and in separate slow queues."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from dumbbell.spec import Experiment
 from dumbbell.studies.statistical_multiplexing import arms, published
 
 PACKETS = 200_000
-"""Of a run, all streams together: a tenth of a second for a browser."""
+"""Packets of a run, total of all streams: a browser runs it in a tenth of a second."""
 STREAMS = (2, 4, 8)
 LOADS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.75, 0.8, 0.85)
 BEYOND = (0.925, 0.95)
 SAMPLE_INTERVAL_NS = 250_000_000
 MOST_MS = 260
-"""Top of the axis: what lies above is drawn at the edge."""
+"""Top of the axis: higher values are drawn at the edge."""
 LABELS = {"SM": "one fast lane", "TDM": "a slow lane for each"}
 IDS = {arm: arm.lower() for arm in published.ARMS}
 
@@ -43,7 +43,7 @@ def _queues(experiment: Experiment) -> list[str]:
 
 
 def _load_at(packets_per_second: float) -> float:
-    """The load that was typed: headers not counted."""
+    """Return the load by the commands' parameters, without headers."""
     return 8 * published.MEAN_PAYLOAD_BYTES * packets_per_second / published.STREAM_RATE_BPS
 
 
@@ -52,7 +52,7 @@ AS_TYPED = _load_at(published.PACKETS_PER_SECOND)
 
 
 def _with_headers() -> float:
-    """The load of what was typed, with Ethernet, IP and UDP headers and fragments."""
+    """Return the load by the commands' parameters, with all headers and with fragments."""
     service = theory.itgsend_service(published.STREAM_RATE_BPS, published.MEAN_PAYLOAD_BYTES)
     return theory.MXG1(published.PACKETS_PER_SECOND, service.batch).rho
 
@@ -64,7 +64,7 @@ def _load_stop(load: float) -> LiveStop:
 
 
 def _theory(arm: str, streams: int) -> LiveCurve:
-    """Median time in M/M/1, at loads that crowd where the curve is steep."""
+    """Return the median time in M/M/1, with more loads where the curve is steep."""
     load = 1 - np.geomspace(1, 5e-3, 90)
     rate_bps = published.STREAM_RATE_BPS * (streams if arm == "SM" else 1)
     mu = rate_bps / (8 * published.MEAN_PAYLOAD_BYTES)
@@ -79,7 +79,7 @@ def _theory(arm: str, streams: int) -> LiveCurve:
 
 
 def _printed(arm: str, with_headers: bool) -> LiveCurve:
-    """The printed median, at the load that was typed."""
+    """Return the printed median, at the load of the commands."""
     (median,) = [each.ms for each in published.QUARTILES if each.arm == arm and each.level == 0.5]
     load = _with_headers() if with_headers else AS_TYPED
     return LiveCurve(
@@ -96,7 +96,7 @@ def hero(seed: int) -> LiveHero:
     """The live figure.
 
     Args:
-        seed: Of the study.
+        seed: Seed of the study.
     """
     loads = sorted([*LOADS, AS_TYPED, *BEYOND])
     with_headers = {"flows[stream].source.size_at": "payload"}

@@ -1,4 +1,4 @@
-"""What a run is reduced to: mean stays with the ideal source, round-trip times as published."""
+"""Reduction of a run: mean sojourn times with the ideal source, RTTs as published."""
 
 from __future__ import annotations
 
@@ -42,22 +42,22 @@ class PublishedRun:
 
     @property
     def mean_ms(self) -> float:
-        """Their mean."""
+        """Return their mean."""
         return float(self.rtt_ms.mean())
 
     def quantile_ms(self, level: float) -> float:
-        """What R's ``quantile`` prints of them."""
+        """Return their quantile as R's ``quantile`` computes it."""
         return float(np.quantile(self.rtt_ms, level))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DelayComparison:
-    """A mean delay on the kernel and in the simulator, one value a replication.
+    """A mean delay on the kernel and in the simulator, one value per replication.
 
     Attributes:
         name: Short, unique in the study.
         what: Completes a sentence, such as ``the mean round-trip time of SM``.
-        label: For a figure.
+        label: Name in a figure.
         kernel_ms: On the kernel, shape (replications,).
         sim_ms: In the simulator, the same replications.
     """
@@ -70,7 +70,7 @@ class DelayComparison:
 
     @property
     def difference_ms(self) -> Estimate:
-        """Mean of kernel less simulator, by pairs."""
+        """Return the mean of kernel minus simulator, by pairs."""
         return difference_interval(self.kernel_ms, self.sim_ms)
 
 
@@ -79,29 +79,29 @@ AsPublished = Replications[str, PublishedRun]
 
 
 def shaped_queues(run: Run) -> list[str]:
-    """Names of the queues that hold packets back: one of SM, one a stream of TDM."""
+    """Return the names of the shaped queues: one for SM, one per stream for TDM."""
     return [name for name in run.queue_names if name.startswith(arms.SHAPED)]
 
 
 def stayed(run: Run) -> IdealSourceRun:
-    """Mean stays of a run with the ideal source."""
+    """Return the mean sojourn times of a run with the ideal source."""
     queues = shaped_queues(run)
     lengths = [mean_system_pkts(run, queue) for queue in queues]
     return IdealSourceRun(mean_sojourn_s(run, queues), float(np.mean(lengths)))
 
 
 def pinged(run: Run) -> PublishedRun:
-    """Round-trip times of a run as published."""
+    """Return the round-trip times of a run as published."""
     return PublishedRun(ping_rtt_ms(run))
 
 
 def quartiles_ms(run: Run) -> Floats:
-    """The three printed quartiles of a run's round-trip times, shape (3,)."""
+    """Return the three printed quartiles of a run's round-trip times, shape (3,)."""
     return np.quantile(ping_rtt_ms(run), [0.25, 0.5, 0.75])
 
 
 def means_behind_buckets_ms(run: Run) -> dict[str, float]:
-    """Mean round-trip time behind each shaper that was measured elsewhere, by its name.
+    """Return the mean RTT behind each shaper measured on a real kernel, by its name.
 
     The run has `netem rate` there, which has no bucket.
     """
@@ -116,14 +116,14 @@ def means_behind_buckets_ms(run: Run) -> dict[str, float]:
 
 
 def one_run_ms(found: AsPublished, printed: published.Printed) -> Floats:
-    """What each replication would have printed there, shape (n,)."""
+    """Return what each replication would have printed, shape (n,)."""
     return found.values(printed.arm, lambda run: run.quantile_ms(printed.level))
 
 
 def one_run_ratio(found: AsPublished) -> Floats:
-    """Mean round-trip time of SM over that of TDM, as two separate runs give it; shape (n,).
+    """Return the mean RTT of SM over that of TDM, from two separate runs; shape (n,).
 
-    The source measured its arms one after the other, each with arrivals of its own, whereas arms
-    of one replication share theirs. So SM of a replication stands over TDM of the next.
+    The source measured its arms one after the other, with independent arrivals, whereas arms of one
+    replication have the same arrivals. So SM of a replication is divided by TDM of the next.
     """
     return found.values("SM", "mean_ms") / np.roll(found.values("TDM", "mean_ms"), -1)

@@ -1,6 +1,6 @@
-"""The source's commands themselves: ITGSend, ITGRecv and ping of this machine, on the kernel.
+"""The source's commands with ITGSend, ITGRecv and ping, run on the kernel.
 
-Of the published 600 s those in which there are pings, 200 s: what comes later changes none of them.
+They run for 200 of the published 600 s, the part with pings: later traffic does not affect them.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ PINGS = ("ping-1", "ping-2")
 
 
 def commands(arm: str, seed: int) -> Experiment:
-    """The commands of an arm, as the source has them.
+    """Return the source's commands of an arm.
 
     Args:
         arm: ``SM`` or ``TDM``.
-        seed: All randomness follows from it and the replication.
+        seed: Seed; with the replication it determines all random numbers.
     """
     nominal = arms.as_published(arm, seed)
     between = [(i, {"from": f"sender-{i}", "to": arms.receiver(arm, i)}) for i in (1, 2)]
@@ -61,17 +61,17 @@ def commands(arm: str, seed: int) -> Experiment:
 
 
 def pinged_by_ping(run: Run) -> PublishedRun:
-    """The round-trip times that ping printed, of both senders."""
+    """Return the round-trip times that ping printed, of both senders."""
     return PublishedRun(np.concatenate([program_rtt_ms(run, name) for name in PINGS]))
 
 
 class MultiplexingPrograms(program_runs.OwnProgramsPart[str, AsPublished]):
-    """The run as published, by the source's own programs."""
+    """The run as published, with the source's programs."""
 
     def __init__(
         self, amount: Amount[str], seed: int, beside: Callable[[], Mapping[str, AsPublished]]
     ) -> None:
-        """How much, and what its numbers stand beside when all has run, by heads of columns."""
+        """Set the amount, and the columns to compare with when all has run, by heading."""
         self.amount, self.beside = amount, beside
         self.experiments = {arm: commands(arm, seed) for arm in published.ARMS}
 
@@ -83,16 +83,16 @@ class MultiplexingPrograms(program_runs.OwnProgramsPart[str, AsPublished]):
         )
 
     def runs(self, found: AsPublished) -> Mapping[str, Run]:
-        """The first of each arm."""
+        """Return the first run of each arm."""
         return {f"own programs {arm}": found.run(arm) for arm in found.arms}
 
     def tables(self, found: AsPublished) -> Iterator[ValueTable]:
-        """Every printed number beside theirs and ours."""
+        """Return every printed number beside the programs' and ours."""
         yield table(found, self.beside())
 
 
 def table(own: AsPublished, beside: Mapping[str, AsPublished]) -> ValueTable:
-    """What is printed, what the programs gave, and what our senders gave."""
+    """Return printed values, the programs' results, and our senders' results."""
     sides = {program_runs.COLUMN: own, **beside}
     rows = [
         ValueRow(

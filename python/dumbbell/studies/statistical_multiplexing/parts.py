@@ -1,10 +1,10 @@
-"""The parts of the study: each with what it runs, claims and shows.
+"""The parts of the study: each with its runs, claims, tables and figures.
 
-In the simulator: the ideal source against theory, the run as published, the load that explains what
-was printed and the run at that load, and the same traffic for as long as it was measured elsewhere.
-On the Linux kernel in virtual time: some of it, each replication beside the simulator's own. Both
-backends draw arrivals and sizes from the same named streams, so what the traffic varies by from run
-to run cancels in the difference, and a few runs say much about whether the two agree.
+In the simulator: the ideal source against theory, the run as published, the load that explains the
+printed numbers with the run at that load, and the same traffic for the duration measured on a real
+kernel. On the Linux kernel in virtual time: some of these, each replication paired with the
+simulator's. Both backends draw arrivals and sizes from the same named streams, so the variation of
+the traffic cancels in the difference, and few runs suffice to judge agreement.
 """
 
 from __future__ import annotations
@@ -53,7 +53,8 @@ from dumbbell.tables import Run
 
 D = TypeVar("D")
 PACKETS, PACKETS_ON_KERNEL = 1.2e6, 5e4
-"""Of a replication with the ideal source; on the kernel each takes some 80 microseconds of CPU."""
+"""Packets of a replication with the ideal source; on the kernel each takes about 80 microseconds of
+CPU."""
 ONE: Amount[str] = Amount(1)
 PRECISION = 0.01
 """Relative half-width of the ideal means' intervals: half of the claims' margin."""
@@ -61,19 +62,19 @@ PRECISION = 0.01
 
 @dataclass(frozen=True, slots=True)
 class MultiplexingPreset(Preset):
-    """How much is run.
+    """Number of replications of each part.
 
     Attributes:
-        ideal: With the ideal source, over numbers of streams.
-        nominal: As published.
-        fit: Over loads, in packets/s of each sender.
-        oversleep: Over what each sleep of a sender is too long by, ms.
-        fitted: As published, with fitted senders of either kind.
-        elsewhere: For as long as was measured elsewhere.
-        ideal_on_kernel: With the ideal source on the kernel, over numbers of streams.
+        ideal: Runs with the ideal source, over numbers of streams.
+        nominal: Runs as published.
+        fit: Runs over loads, in packets/s of each sender.
+        oversleep: Runs over oversleeps of a sender, ms.
+        fitted: Runs as published, with fitted senders of either kind.
+        elsewhere: Runs of the duration measured on a real kernel.
+        ideal_on_kernel: Runs with the ideal source on the kernel, over numbers of streams.
         controls: The same in the simulator, for each of them.
-        on_kernel: As published on the kernel, at each load: published numbers need ten.
-        own_programs: As published by ITGSend and ping themselves, on the kernel.
+        on_kernel: Runs as published on the kernel, at each load; published numbers need ten.
+        own_programs: Runs as published with ITGSend and ping, on the kernel.
     """
 
     ideal: Amount[int]
@@ -121,8 +122,8 @@ class ArmsOnBothBackends(Generic[D]):
     """The same arms on both backends.
 
     Attributes:
-        kernel: Replications there.
-        sim: The same replications here, and perhaps more.
+        kernel: Replications on the kernel.
+        sim: The same replications in the simulator, and possibly more.
     """
 
     kernel: D
@@ -130,10 +131,10 @@ class ArmsOnBothBackends(Generic[D]):
 
 
 class IdealSource(Part[Ideal]):
-    """Theory's system, against theory."""
+    """The system of queueing theory, compared with theory."""
 
     def __init__(self, streams: int, amount: Amount[int]) -> None:
-        """What is run: `streams` streams."""
+        """Set the number of streams and the amount."""
         self.name = f"ideal source, {streams} streams"
         self.streams, self.amount = streams, amount
 
@@ -143,18 +144,18 @@ class IdealSource(Part[Ideal]):
         return run_ideal(runner, both, self.amount, task=self.name)
 
     def judge(self, found: Ideal) -> Iterable[Judged]:
-        """Four rows, two facts."""
+        """Judge four rows, two facts."""
         return claims.ideal(self.streams, claims.IdealMeans.of(found), "sim")
 
 
 @dataclass(frozen=True, eq=False)
 class Explaining:
-    """Runs with one kind of sender, and which of them explain the printed quartiles.
+    """Runs with one kind of sender, and its fit to the printed quartiles.
 
     Attributes:
-        quartiles_ms: Value of the sender's number to the six quartiles of each run with an empty
-            path of no delay, shape (runs, 6).
-        fit: Which value, with which base RTT, is best.
+        quartiles_ms: By value of the sender's number, the six quartiles of each run over a path
+            without delay, shape (runs, 6).
+        fit: The best value with its base RTT.
         n: Replications at each value.
     """
 
@@ -164,15 +165,15 @@ class Explaining:
 
 
 class SenderFit(Part[Explaining]):
-    """The senders, and base RTT, that explain the printed quartiles."""
+    """The senders and base RTT that explain the printed quartiles."""
 
     def __init__(self, sender: Sender, amount: Amount[float]) -> None:
-        """Which senders, over which values of their number, how much."""
+        """Set the sender, the amount, and the values of the sender's number."""
         self.name = fit_name(sender)
         self.sender, self.amount = sender, amount
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """In the simulator, where there are runs enough for the quartiles' covariances."""
+        """Whether the simulator runs: only it has enough runs for the quartiles' covariances."""
         runs = options.replications or self.amount.runs
         return "sim" in options.backends and runs >= fewest_runs(len(published.QUARTILES))
 
@@ -193,69 +194,71 @@ class SenderFit(Part[Explaining]):
         return Explaining(rows, fit_sender_and_base_rtt(printed, rows), found.n)
 
     def judge(self, found: Explaining) -> Iterable[Judged]:
-        """A calibration: it counts nowhere."""
+        """Report the calibration, which is not counted."""
         yield claims.calibrated(self.sender, found.fit, found.n)
 
     def arguments(self) -> dict[str, float]:
-        """Of `arms.as_published`, at the best fit."""
+        """Return the arguments of `arms.as_published` at the best fit."""
         fit = self.found.fit
         best = self.sender.arguments(fit.of_sender.value)
         return {**best, "base_rtt_ms": fit.base_rtt_ms.value}
 
     def arguments_on_kernel(self) -> dict[str, float]:
-        """The same, the delay of a link, half of the base RTT, in whole microseconds: tc's unit."""
+        """Return the same, with a link's delay (half the base RTT) in microseconds, as in tc."""
         fit = self.found.fit
         return self.arguments() | {"base_rtt_ms": 2e-3 * round(500 * fit.base_rtt_ms.value)}
 
 
 def fit_name(sender: Sender) -> str:
-    """Of the part, and of its task."""
+    """Return the name of the part, and of its task."""
     return f"fit of the {sender.parameter}"
 
 
 class JointSenderFit(Part[Mapping[Sender, Explaining]]):
-    """Does any of the senders explain all printed quartiles together?"""
+    """Whether any of the senders explains all printed quartiles together."""
 
     name = "quartiles together"
 
     def __init__(self, fits: Sequence[SenderFit]) -> None:
-        """Of all senders that were tried; nothing more is run."""
+        """Set the fits of all senders; no further runs are needed."""
         self.fits = fits
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """Once all of them were."""
+        """Whether all fits were run."""
         return all(fit.is_finished for fit in self.fits)
 
     def run(self, runner: Runner) -> Mapping[Sender, Explaining]:
-        """What the fits have seen."""
+        """Return the results of the fits."""
         return {fit.sender: fit.found for fit in self.fits}
 
     def judge(self, found: Mapping[Sender, Explaining]) -> Iterable[Judged]:
-        """One claim over all of them."""
+        """Judge one claim over all of them."""
         yield claims.together({sender: each.quartiles_ms for sender, each in found.items()})
 
 
 def quartile_rows(found: Replications[tuple[float, str], Floats], value: float) -> Floats:
-    """Six quartiles a row, the arms of a row from runs of their own as the source's were."""
+    """Return six quartiles per row, with arms from separate runs as in the source."""
     sm, tdm = (np.array(found.of((value, arm))) for arm in published.ARMS)
     return np.column_stack([sm, np.roll(tdm, -1, axis=0)])
 
 
 class Published(Part[AsPublished]):
-    """The testbed's run, against what was printed: as typed, or with fitted senders."""
+    """The testbed's run, compared with printed values: as typed, or with fitted senders."""
 
     def __init__(self, amount: Amount[str], fit: SenderFit | None = None) -> None:
-        """How much; with which senders, where they are not the nominal ones."""
+        """Set the amount, and the senders if they are fitted."""
         self.amount, self.fit = amount, fit
         self.label, self.where = label_and_where(fit)
         self.name = task_name(self.label)
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """With fitted senders only where there is a fit."""
+        """Whether it is run: with fitted senders, only if there is a fit."""
         return super().is_wanted(options) and (self.fit is None or self.fit.is_finished)
 
     def run(self, runner: Runner) -> AsPublished:
-        """The pinged 200 s of each replication, which is all that was printed; one run whole."""
+        """Run the 200 s with pings of each replication, which give all printed numbers; one run
+        whole.
+        """
         settings = self.fit.arguments() if self.fit else {}
         whole = arms.published_arms(runner.seed, **settings)
         self.whole = first_runs(
@@ -265,18 +268,18 @@ class Published(Part[AsPublished]):
         return runner.replicate(at_load, pinged, self.amount, task=self.name, keep=1)
 
     def judge(self, found: AsPublished) -> Iterable[Judged]:
-        """What was printed and, with fitted senders, not used for the fit."""
+        """Judge printed values; with fitted senders, those not used for the fit."""
         fitted = self.fit is not None
         return claims.as_published(found, self.label, self.where, "sim", fitted=fitted)
 
     def figures(self, found: AsPublished) -> Iterable[Figure]:
-        """The source's own figures."""
+        """Draw the source's figures."""
         yield figures.rtt_cdf(found, self.label, self.where, self.theory())
         if self.fit is None:
             yield figures.queue_length_cdf(self.whole, self.where)
 
     def theory(self) -> Poisson | None:
-        """What theory is about these senders, if any is."""
+        """Return the senders of the theory curve, if they have one."""
         if self.fit is None:
             return Poisson(published.PACKETS_PER_SECOND, 0.0)
         fit = self.fit.found.fit
@@ -285,7 +288,7 @@ class Published(Part[AsPublished]):
         return Poisson(fit.of_sender.value, fit.base_rtt_ms.value)
 
     def loads(self, found: AsPublished) -> Iterable[LoadRow]:
-        """Of the first run with the published parameters."""
+        """Return the load of the first run with the published parameters."""
         return [
             LoadRow(f"{arm}: {row.what}", row.asked, row.measured, row.unit, row.note)
             for arm, run in self.whole.items()
@@ -294,7 +297,7 @@ class Published(Part[AsPublished]):
         ]
 
     def runs(self, found: AsPublished) -> Mapping[str, Run]:
-        """The whole ones."""
+        """Return the runs of full length."""
         return {f"{self.label} {arm}": run for arm, run in self.whole.items()}
 
 
@@ -302,24 +305,24 @@ NOMINAL = "nominal"
 
 
 def label_and_where(fit: SenderFit | None) -> tuple[str, str]:
-    """Of runs as published: with what ids begin, and what completes a sentence."""
+    """Return the prefix of ids, and a phrase that completes a sentence, for runs as published."""
     if fit is None:
         return NOMINAL, "at the nominal load"
     return fit.sender.label, fit.sender.where
 
 
 def task_name(label: str) -> str:
-    """Of runs as published; replications are of a task, so one name is for both backends."""
+    """Return the task of runs as published: common to both backends, to pair replications."""
     return f"{label} load"
 
 
 class KernelLengthRuns(Part[Replications[str, dict[str, float]]]):
-    """The same traffic for as long as a real kernel was measured with it."""
+    """The same traffic for the duration measured on a real kernel."""
 
     name = "as long as was measured"
 
     def __init__(self, amount: Amount[str]) -> None:
-        """How much is run."""
+        """Set the amount."""
         self.amount = amount
 
     def run(self, runner: Runner) -> Replications[str, dict[str, float]]:
@@ -328,7 +331,7 @@ class KernelLengthRuns(Part[Replications[str, dict[str, float]]]):
         return runner.replicate(measured, means_behind_buckets_ms, self.amount, task=self.name)
 
     def judge(self, found: Replications[str, dict[str, float]]) -> Iterator[Judged]:
-        """Every mean that was measured."""
+        """Judge every measured mean."""
         for shaper in external_measurements.SHAPERS:
             for arm in published.ARMS:
                 means_ms = found.values(arm, lambda means, name=shaper.name: means[name])  # type: ignore[misc]
@@ -336,31 +339,31 @@ class KernelLengthRuns(Part[Replications[str, dict[str, float]]]):
 
 
 class OnKernel(Part[ArmsOnBothBackends[D]], ABC):
-    """What is run on the kernel, beside the simulator."""
+    """A part on the kernel, compared with the simulator."""
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """Where the kernel is asked for."""
+        """Whether the kernel is requested."""
         return "kernel" in options.backends
 
     @abstractmethod
     def compared(self, found: ArmsOnBothBackends[D]) -> Iterable[DelayComparison]:
-        """Mean delays on which both backends should agree."""
+        """Return mean delays on which both backends should agree."""
 
 
 class IdealOnKernel(OnKernel[Ideal]):
-    """Theory's system on the kernel: against theory, and against the simulator."""
+    """The system of queueing theory on the kernel, compared with theory and with the simulator."""
 
     def __init__(self, streams: int, amount: Amount[int], controls: Amount[int], seed: int) -> None:
-        """`streams` streams; how much there and here."""
+        """Set the number of streams, and the amounts on kernel and simulator."""
         self.name = f"ideal source, {streams} streams, on the kernel"
         self.streams, self.amount, self.controls, self.seed = streams, amount, controls, seed
 
     def on_kernel(self) -> Iterable[Experiment]:
-        """Both arms."""
+        """Return both arms."""
         return [arm.experiment for arm in ideal_on_kernel(self.streams, self.seed)]
 
     def run(self, runner: Runner) -> ArmsOnBothBackends[Ideal]:
-        """See `Part`; whatever is asked for there, in the simulator it is as often as many."""
+        """See `Part`; the options do not change the simulator's number of runs."""
         both, task = (
             ideal_on_kernel(self.streams, self.seed),
             f"ideal source, {self.streams} streams",
@@ -370,18 +373,18 @@ class IdealOnKernel(OnKernel[Ideal]):
         return ArmsOnBothBackends(kernel, run_ideal(runner, both, often, task=task, fixed=True))
 
     def judge(self, found: ArmsOnBothBackends[Ideal]) -> Iterator[Judged]:
-        """Theory with the simulator as control variate; agreement by pairs."""
+        """Judge theory with the simulator as control variate, and agreement by pairs."""
         note = controlled.note(found.kernel.n, found.sim.n)
         means = controlled.ideal_means(found.kernel, found.sim)
         yield from claims.ideal(self.streams, means, "kernel", note)
         yield from map(claims.agreement, self.compared(found))
 
     def gain(self, found: ArmsOnBothBackends[Ideal]) -> Estimate:
-        """Mean time in the system of TDM over that of SM."""
+        """Return the mean time in the system of TDM over that of SM."""
         return controlled.gain(found.kernel, found.sim)
 
     def compared(self, found: ArmsOnBothBackends[Ideal]) -> Iterator[DelayComparison]:
-        """Mean times in the system."""
+        """Return mean times in the system."""
         for arm in published.ARMS:
             kernel, sim = (1e3 * of.values(arm, "sojourn_s") for of in (found.kernel, found.sim))
             yield DelayComparison(
@@ -394,25 +397,25 @@ class IdealOnKernel(OnKernel[Ideal]):
 
 
 class PublishedOnKernel(OnKernel[AsPublished]):
-    """The run as published on the kernel, as long as there are pings."""
+    """The run as published on the kernel, for the time with pings."""
 
     def __init__(self, amount: Amount[str], seed: int, fit: SenderFit | None = None) -> None:
-        """How much; with which senders, where they are not the nominal ones."""
+        """Set the amount, and the senders if they are fitted."""
         self.amount, self.seed, self.fit = amount, seed, fit
         self.label, self.where = label_and_where(fit)
         self.name = f"{task_name(self.label)}, on the kernel"
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """With fitted senders only where there is a fit."""
+        """Whether it is run: with fitted senders, only if there is a fit."""
         return super().is_wanted(options) and (self.fit is None or self.fit.is_finished)
 
     def arms(self) -> list[Arm[str]]:
-        """What is run."""
+        """Return the arms."""
         settings = self.fit.arguments_on_kernel() if self.fit and self.fit.is_finished else {}
         return arms.published_arms(self.seed, duration_s=arms.PINGED_S, **settings)
 
     def on_kernel(self) -> Iterable[Experiment]:
-        """Both arms; the load does not matter to what can be run."""
+        """Return both arms; the load is irrelevant to the check."""
         return [arm.experiment for arm in self.arms()]
 
     def run(self, runner: Runner) -> ArmsOnBothBackends[AsPublished]:
@@ -431,7 +434,7 @@ class PublishedOnKernel(OnKernel[AsPublished]):
         return ArmsOnBothBackends(kernel, sim)
 
     def judge(self, found: ArmsOnBothBackends[AsPublished]) -> Iterator[Judged]:
-        """What was printed; agreement by pairs."""
+        """Judge printed values, and agreement by pairs."""
         is_fitted = self.fit is not None
         yield from claims.as_published(
             found.kernel, self.label, self.where, "kernel", fitted=is_fitted
@@ -439,7 +442,7 @@ class PublishedOnKernel(OnKernel[AsPublished]):
         yield from map(claims.agreement, self.compared(found))
 
     def compared(self, found: ArmsOnBothBackends[AsPublished]) -> Iterator[DelayComparison]:
-        """Mean round-trip times."""
+        """Return mean round-trip times."""
         n = min(found.kernel.n, found.sim.n)
         suffix = "" if self.fit is None else f"-{self.label}"
         for arm in published.ARMS:
@@ -452,32 +455,32 @@ class PublishedOnKernel(OnKernel[AsPublished]):
             )
 
     def figures(self, found: ArmsOnBothBackends[AsPublished]) -> Iterable[Figure]:
-        """One run on both."""
+        """Draw one run on both backends."""
         if self.fit is None:
             yield figures.rtt_cdf_on_both(found.sim, found.kernel)
 
     def runs(self, found: ArmsOnBothBackends[AsPublished]) -> Mapping[str, Run]:
-        """See `Part`; those in the simulator too where nothing else was run there."""
+        """See `Part`; includes those in the simulator if it ran nothing else."""
         return {f"{self.label} {arm}": run for arm, run in first_runs(found.kernel).items()}
 
 
 def ideal_on_kernel(streams: int, seed: int) -> list[Arm[str]]:
-    """Both arms with the ideal source, as they are run on the kernel."""
+    """Return both arms with the ideal source, as run on the kernel."""
     return arms.ideal_arms(streams, PACKETS_ON_KERNEL, seed, enlarged=arms.ENLARGED_ON_KERNEL)
 
 
 def run_ideal(runner: Runner, arms_: list[Arm[str]], amount: Amount[int], **how: Any) -> Ideal:
-    """Replications with the ideal source."""
+    """Run replications with the ideal source."""
     return runner.replicate(
         arms_, stayed, amount, batch=8, precision_of=("sojourn_s", "queue_pkts"), **how
     )
 
 
 def gain(found: Ideal) -> Estimate:
-    """Mean time in the system of TDM over that of SM."""
+    """Return the mean time in the system of TDM over that of SM."""
     return found.ratio("TDM", "SM", "sojourn_s")
 
 
 def first_runs(found: AsPublished) -> dict[str, Run]:
-    """Arm to the run of replication 0."""
+    """Return the run of replication 0 of each arm."""
     return {arm: found.run(arm) for arm in found.arms}

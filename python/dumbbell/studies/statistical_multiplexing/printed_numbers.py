@@ -1,4 +1,4 @@
-"""Every number that the source prints, and what was tried to get it."""
+"""Every number printed in the source, and the attempts to reproduce it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the source prints, and what it leaves open.
+"""Values printed in the source, and parameters that it does not give.
 
 F. Fund, "Reproducing 'one fast queue or many slow ones': statistical multiplexing gain in
 queues", witestlab.poly.edu blog, February 2016: a GENI testbed, D-ITG traffic, `netem rate` at
@@ -18,11 +18,11 @@ SOURCE_URL = "https://witestlab.poly.edu/blog/"
 TEXTBOOK = "Bertsekas and Gallager, Data Networks, 2nd ed., example 3.9"
 
 PACKETS_PER_SECOND = 110.0
-"""Asked of each ITGSend: ``-E 110``."""
+"""Requested of each ITGSend: ``-E 110``."""
 MEAN_PAYLOAD_BYTES = 512.0
-"""Asked of each ITGSend: ``-e 512``."""
+"""Requested of each ITGSend: ``-e 512``."""
 STREAM_RATE_BPS = 500_000
-"""The share of the router's rate that each stream has, in both arms."""
+"""Share of the router's rate of each stream, in both arms."""
 DURATION_S = 600
 """``-t 600000``."""
 PING_INTERVAL_S = 0.2
@@ -33,7 +33,7 @@ ECHO_FRAME_BYTES = 98
 """A ping on the wire: 56 bytes of payload, 8 ICMP, 20 IP, 14 Ethernet."""
 
 ARMS = ("SM", "TDM")
-"""Statistical multiplexing (one fast queue) and time division (one slow queue a stream)."""
+"""Statistical multiplexing (one fast queue) and time division (one slow queue per stream)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,9 +41,9 @@ class Printed:
     """A number of ``quantile(rtt, probs=c(0.25, 0.5, 0.75, 1.0))``, both senders pooled.
 
     Attributes:
-        arm: Of `ARMS`.
-        name: As R heads the column, such as ``p25``.
-        level: Of the quantile; 1 for the maximum.
+        arm: One of `ARMS`.
+        name: R's column heading, such as ``p25``.
+        level: Level of the quantile; 1 for the maximum.
         ms: As printed, milliseconds.
     """
 
@@ -54,12 +54,12 @@ class Printed:
 
     @property
     def rounding_ms(self) -> float:
-        """Half of the last digit that ping prints: three significant ones from 1 ms on."""
+        """Return half a unit in the last digit; ping prints three significant digits from 1 ms."""
         return 0.5 * 10.0 ** (math.floor(math.log10(self.ms)) - 2)
 
     @property
     def what(self) -> str:
-        """Completes a sentence: ``maximum``, ``25th percentile``."""
+        """Return a phrase that completes a sentence: ``maximum``, ``25th percentile``."""
         return "maximum" if self.level == 1.0 else f"{100 * self.level:g}th percentile"
 
 
@@ -70,7 +70,7 @@ RTT = tuple(
 )
 """Every printed round-trip time."""
 QUARTILES = tuple(each for each in RTT if each.level < 1.0)
-"""Those that the load is fitted to."""
+"""The printed values that the load is fitted to."""
 
 MEAN_RATIO = 0.546
 """Mean delay of SM over that of TDM. The text says "0.546 %"; it is a ratio (the printed

@@ -1,4 +1,4 @@
-"""What may have sent less than was asked: two readings of the senders, one free number each."""
+"""Two interpretations of the reduced sending rate, each with one free parameter."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ class Sender:
     """A sender with one number that the source does not print.
 
     Attributes:
-        label: Of the runs and claims at its best value; their ids begin with it.
+        label: Name of the runs and claims at its best value; prefix of their ids.
         where: Completes "The median of the SM round-trip times, ...".
         calibration: Id of the claim about the number.
-        statement: Of that claim.
+        statement: Statement of that claim.
         parameter: The number, in words.
         who: The senders as the subject of a sentence, with a place for their number.
         unit: Its unit.
-        nominal: What the source's commands ask for.
-        argument: Of `arms.as_published`, which takes it.
-        per_unit: That argument's units in one of this.
-        is_poisson: Whether packets still come as a Poisson process, so that M/G/1 is their theory.
+        nominal: Value in the source's commands.
+        argument: The argument of `arms.as_published` that takes it.
+        per_unit: Units of that argument per unit of the number.
+        is_poisson: Whether arrivals are still Poisson, so that M/G/1 applies.
     """
 
     label: str
@@ -39,15 +39,15 @@ class Sender:
     is_poisson: bool
 
     def arguments(self, value: float) -> Mapping[str, float]:
-        """Of `arms.as_published`, at a value of the number."""
+        """Return the arguments of `arms.as_published` at a value of the number."""
         return {self.argument: self.per_unit * value}
 
     def subject(self, value: str) -> str:
-        """As the subject of a sentence, with the number in words, such as ``3 ms``."""
+        """Return the subject of a sentence, with the number in words, such as ``3 ms``."""
         return self.who.format(value)
 
     def words(self, value: float) -> str:
-        """As a point of a grid: ``load 78 packets/s``."""
+        """Return the name of a grid point: ``load 78 packets/s``."""
         return f"{self.parameter} {value:.3g} {self.unit}"
 
 
@@ -63,7 +63,7 @@ SLOWER = Sender(
     argument="packets_per_second",
     is_poisson=True,
 )
-"""Random gaps as asked for, but longer in the mean."""
+"""Random gaps with the requested distribution, but a larger mean."""
 OVERSLEEPING = Sender(
     label="oversleeping",
     where="with senders that oversleep",
@@ -78,6 +78,6 @@ OVERSLEEPING = Sender(
     per_unit=1e3,
     is_poisson=False,
 )
-"""Random gaps as asked for, each longer by the same time: what a timer does that wakes late."""
+"""Random gaps as requested, each longer by the same time, as with a timer that fires late."""
 SENDERS = (SLOWER, OVERSLEEPING)
-"""All that are tried."""
+"""All senders tried."""

@@ -1,4 +1,4 @@
-"""What the page says in words, and the files in the source's own format."""
+"""Texts of the page, and files in the source's format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DONE = (
 
 
 def answer(judged: Sequence[Judged], gains: Mapping[str, Mapping[int, Estimate]]) -> Answer:
-    """How many times as fast one queue is, where that was measured."""
+    """State the multiplexing gain, if it was measured."""
     two = gain_of(2, gains)
     if two is None:
         decided = next(iter(_order(judged)), "")
@@ -47,12 +47,12 @@ def answer(judged: Sequence[Judged], gains: Mapping[str, Mapping[int, Estimate]]
 
 
 def gain_of(streams: int, gains: Mapping[str, Mapping[int, Estimate]]) -> Estimate | None:
-    """The multiplexing gain of `streams` streams on the first backend that has it."""
+    """Return the multiplexing gain of `streams` streams on the first backend that has it."""
     return next((found[streams] for found in gains.values() if streams in found), None)
 
 
 def advice(gains: Mapping[str, Mapping[int, Estimate]]) -> list[Advice]:
-    """What to set, where the gain is clearly above one."""
+    """Recommend a setting, if the gain is clearly above one."""
     streams = max((m for found in gains.values() for m in found), default=0)
     gain = gain_of(streams, gains)
     if gain is None or not gain.low > 1:
@@ -75,12 +75,12 @@ def summary(
     fits: Mapping[Sender, QuartileFit],
     tried: Mapping[Sender, Iterable[float]],
 ) -> str:
-    """Who was right, in a paragraph: what a student understands first, then facts counted.
+    """Summarize the verdicts in a paragraph: the main result first, then counts of facts.
 
     Args:
         judged: Verdicts.
-        gains: Backend to number of streams to the multiplexing gain.
-        fits: Of the senders that were fitted.
+        gains: Multiplexing gain by backend and number of streams.
+        fits: Fits of the senders.
         tried: The same senders, each with the values of its number that were run.
     """
     sentences = []
@@ -101,7 +101,7 @@ def _explained(
     fits: Mapping[Sender, QuartileFit],
     tried: Mapping[Sender, Iterable[float]],
 ) -> list[str]:
-    """Which senders give the printed quartiles, and which do not: a sentence for each."""
+    """State which senders give the printed quartiles and which do not, a sentence each."""
     sentences = [
         "The printed milliseconds do not follow from the printed parameters: with headers, "
         "fragments and pings on the wire, 110 packets/s load the link to 0.986, where delays are "
@@ -125,11 +125,11 @@ def _explained(
 
 
 REJECTED = 0.05
-"""A fit whose chi-square would be exceeded less often than this is rejected."""
+"""A fit is rejected if its chi-square would be exceeded with a lower probability."""
 
 
 def _about_sender(sender: Sender, fit: QuartileFit, *, gives_all: bool) -> str:
-    """Whether it gives the printed quartiles, by the joint rule; its own fit beside it."""
+    """State whether a sender gives the printed quartiles by the joint rule, with its fit."""
     who = sender.subject(_interval(sender, fit))
     who = f"{who[0].upper()}{who[1:]}"
     p_value = f"p = {fit.p_value:.2g}, the share of such runs that would fit worse"
@@ -213,11 +213,11 @@ READINGS = (
     "The measured kernel shaped by a token bucket; our queue has none, so its bucket's head "
     "start is taken off every round-trip time: max(0, S - burst/rate).",
 )
-"""How the source is read, and limitations."""
+"""Interpretations of the source, and limitations."""
 
 
 def about_fit(sender: Sender, fit: QuartileFit) -> str:
-    """What was fitted, and what the quartiles are there."""
+    """State the fitted parameters, and the quartiles at the fit."""
     predicted = ", ".join(
         f"{each.arm} {each.name} {ms:.1f}"
         for each, ms in zip(published.QUARTILES, fit.predicted_ms, strict=True)
@@ -237,11 +237,11 @@ ABOUT_CAUSES = (
     "what can tell them from slower ones. A recent kernel oversleeps by some 0.1 ms; whether a "
     "virtual machine of 2016 did by more the source does not say."
 )
-"""What the fits do not say."""
+"""Limits of the fits: what they do not explain."""
 
 
 def about_no_fit(replications: int | None) -> str:
-    """Why there is none."""
+    """State why there is no fit."""
     return (
         f"With {replications} replications there is no fit of senders and base RTT: it takes more "
         "runs than the six quartiles have covariances to be estimated from."
@@ -251,11 +251,11 @@ def about_no_fit(replications: int | None) -> str:
 def about_kernel(
     packets: float, streams: Sequence[int], ideal_runs: int, runs: int, *, fitted: bool
 ) -> list[str]:
-    """What was run on the kernel, and why less.
+    """State what was run on the kernel, and why fewer runs.
 
     Args:
-        packets: Of a replication with the ideal source.
-        streams: Numbers of streams with it.
+        packets: Packets of a replication with the ideal source.
+        streams: Numbers of streams with the ideal source.
         ideal_runs: Replications of each.
         runs: Replications as published.
         fitted: Whether a load was fitted.
@@ -280,7 +280,7 @@ def about_kernel(
 
 
 def fit_facts(fits: Mapping[Sender, QuartileFit]) -> dict[str, dict[str, float]] | None:
-    """Of the fits, for ``meta.json``: by the name of what was fitted."""
+    """Return the facts of the fits for ``meta.json``, by the name of the fitted parameter."""
     if not fits:
         return None
     return {
@@ -294,7 +294,7 @@ def fit_facts(fits: Mapping[Sender, QuartileFit]) -> dict[str, dict[str, float]]
 
 
 def run_tables(runs: Mapping[str, Run]) -> dict[str, Mapping[str, Array]]:
-    """The runs' tables, without those that were not requested."""
+    """Return the runs' tables, without those that were not requested."""
     return {
         f"nominal-{arm}-{name}": run.named_columns(name)
         for arm, run in runs.items()
@@ -304,10 +304,10 @@ def run_tables(runs: Mapping[str, Run]) -> dict[str, Mapping[str, Array]]:
 
 
 def ping_files(runs: Mapping[str, Run]) -> dict[str, str]:
-    """What ping printed in each terminal, and what the source's awk line makes of it.
+    """Return ping's output in each terminal, and the output of the source's awk line.
 
     ``pingtimes-SENDER-TYPE.txt`` is the text and ``.csv`` the lines ``SENDER,TYPE,seq,rtt``;
-    ``pingtimes-all.csv`` is what the source's R lines read.
+    ``pingtimes-all.csv`` is the input of the source's R lines.
     """
     texts, tables = {}, {}
     for arm, run in runs.items():

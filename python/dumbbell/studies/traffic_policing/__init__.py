@@ -1,9 +1,9 @@
-"""Traffic policing: a greedy flow runs out of tokens.
+"""Traffic policing: a greedy flow exhausts its tokens.
 
-A published table of 26 numbers for one NewReno flow through a token bucket, row by row over an
-ensemble of all that the source leaves open; the bucket's promise, packet by packet; the same
-table for Linux's controllers, in the simulator and on the kernel; what burst, policing rate and
-round-trip time do.
+A published table of 26 numbers for one NewReno flow through a token bucket is judged row by row,
+over an ensemble of all parameters that the source does not give. Further parts check the token
+bucket's bounds packet by packet, make the same table for Linux's controllers in the simulator and
+on the kernel, and vary burst, policing rate and round-trip time.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ _SOURCE_LABEL = "newreno-rfc"
 
 @dataclass(frozen=True, slots=True)
 class EnsembleSizes(Preset):
-    """How many members the ensembles have; every run is as long as the source's.
+    """Number of members of the ensembles; every run has the source's length.
 
     Attributes:
-        source: With each combination of the open choices.
-        linux: Of each of Linux's controllers, in the simulator.
-        swept: At each point of a sweep.
-        kernel: Of each of Linux's controllers, on the kernel.
+        source: Members with each combination of the open choices.
+        linux: Members of each of Linux's controllers, in the simulator.
+        swept: Members at each point of a sweep.
+        kernel: Members of each of Linux's controllers, on the kernel.
     """
 
     source: Amount[str]
@@ -61,7 +61,7 @@ def run_members(
     *,
     backend: str = "sim",
 ) -> EnsembleRun:
-    """Every member of an ensemble around an experiment, once.
+    """Run every member of an ensemble around an experiment once.
 
     Raises:
         Interrupted: It was stopped before it was complete.
@@ -76,12 +76,12 @@ def run_members(
 
 
 class SourceExperiment(Part[EnsembleRun]):
-    """The source's experiment over all that it leaves open, judged row by row."""
+    """The source's experiment over all unpublished parameters, judged row by row."""
 
     name = "the source's settings"
 
     def __init__(self, amount: Amount[str]) -> None:
-        """What is run."""
+        """Set the amount."""
         self.amount = amount
         self.rows: Mapping[str, Judged] = {}
 
@@ -91,12 +91,12 @@ class SourceExperiment(Part[EnsembleRun]):
         return run_members(runner, arms.source(), arms.members_of_source(count), self.name)
 
     def judge(self, found: EnsembleRun) -> Iterator[Judged]:
-        """The printed numbers."""
+        """Judge the printed numbers."""
         self.rows = claims.judge_rows(found)
         yield from self.rows.values()
 
     def tables(self, found: EnsembleRun) -> Iterator[ValueTable]:
-        """Which choices the numbers tell of."""
+        """Return the choices that the printed numbers identify."""
         yield text.identified(self.rows)
         yield text.nearest_choices(found)
 
@@ -109,12 +109,12 @@ class Controllers(Part[Mapping[str, EnsembleRun]]):
     def __init__(
         self, amount: Amount[str], backend: str, beside: Controllers | None = None
     ) -> None:
-        """What is run.
+        """Set the experiments.
 
         Args:
             amount: Members of each controller's ensemble.
-            backend: Where.
-            beside: The same members in the simulator, which a kernel's are compared with.
+            backend: The backend.
+            beside: The same members in the simulator, for comparison with the kernel's.
         """
         self.amount = amount
         self.backend = backend
@@ -122,16 +122,16 @@ class Controllers(Part[Mapping[str, EnsembleRun]]):
 
     @property
     def experiments(self) -> dict[str, Policing]:
-        """Controller to its experiment; the source's flow is not one of Linux's."""
+        """Return the experiment of each controller; the source's flow is not one of Linux's."""
         source = {} if self.backend == "kernel" else {arms.SOURCE_ARM: arms.source()}
         return source | {name: arms.linux(name) for name in arms.LINUX}
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """The simulator's are what the kernel's are compared with, too."""
+        """Whether it is run: the kernel's runs are also compared with the simulator's."""
         return self.backend == "sim" or self.backend in options.backends
 
     def on_kernel(self) -> Iterable[Experiment]:
-        """Linux's controllers through the bucket."""
+        """Return Linux's controllers through the bucket."""
         if self.backend == "kernel":
             yield from (each.experiment() for each in self.experiments.values())
 
@@ -150,7 +150,7 @@ class Controllers(Part[Mapping[str, EnsembleRun]]):
         }
 
     def judge(self, found: Mapping[str, EnsembleRun]) -> Iterator[Judged]:
-        """The bucket's promise, the rate after the cliff, and the two backends."""
+        """Judge the bucket's bounds, the rate after the cliff, and agreement of backends."""
         for name, ran in found.items():
             label = _SOURCE_LABEL if name == arms.SOURCE_ARM else name
             yield from claims.judge_bucket(ran, label, self.backend)
@@ -160,12 +160,12 @@ class Controllers(Part[Mapping[str, EnsembleRun]]):
 
 
 class Policed(Part[Mapping[str, EnsembleRun]]):
-    """The members of Linux's controllers once more, through a policer without a queue."""
+    """The members of Linux's controllers again, through a policer without a queue."""
 
     name = "a policer in place of the queue"
 
     def __init__(self, amount: Amount[str]) -> None:
-        """As many as through the queue, in the simulator."""
+        """Set the same amount as through the queue, in the simulator."""
         self.amount = amount
 
     def run(self, runner: Runner) -> Mapping[str, EnsembleRun]:
@@ -182,20 +182,20 @@ class Policed(Part[Mapping[str, EnsembleRun]]):
 class SingleRuns(Part[Mapping[tuple[str, str], Run]]):
     """One run of each controller, without jitter: the source's tables and figures.
 
-    What it finds is (controller, style) to the run; the style is empty in the simulator.
+    The result maps (controller, style) to the run; the style is empty in the simulator.
     """
 
     name = "one run of each controller"
 
     def __init__(self, ensembles: Sequence[Controllers], source: SourceExperiment) -> None:
-        """Whose first members are shown, and what was judged of the printed rows."""
+        """Set the ensembles whose first members are shown, and the part with the judged rows."""
         self.ensembles = ensembles
         self.source = source
         self.policed: dict[str, Rows] = {}
         self.by_interval: dict[str, Rows] = {}
 
     def is_wanted(self, options: StudyOptions) -> bool:
-        """On whatever backend."""
+        """Whether it is run: on any backend."""
         return True
 
     def run(self, runner: Runner) -> Mapping[tuple[str, str], Run]:
@@ -223,7 +223,7 @@ class SingleRuns(Part[Mapping[tuple[str, str], Run]]):
         return shown
 
     def tables(self, found: Mapping[tuple[str, str], Run]) -> Iterator[ValueTable]:
-        """The source's table with ours beside it, with a policer, and sampled otherwise."""
+        """Return the source's table beside ours, with a policer, and at other samplings."""
         caption = "One run without jitter a column; samples every 100 ms."
         yield text.values(
             {_column(*key): rows_of(run) for key, run in found.items()},
@@ -243,11 +243,11 @@ class SingleRuns(Part[Mapping[tuple[str, str], Run]]):
             yield text.sampled_otherwise(self.by_interval)
 
     def verdicts(self) -> dict[str, Verdict]:
-        """Printed row to its verdict, of those that were judged."""
+        """Return the verdicts of the printed rows that were judged."""
         return {row: one.verdict for row, one in self.source.rows.items()}
 
     def figures(self, found: Mapping[tuple[str, str], Run]) -> Iterator[Figure]:
-        """The beginning, the whole run over time, operating points, distributions."""
+        """Draw the beginning, the whole run over time, operating points, and distributions."""
         yield figures.cliff(found)
         yield from figures.over_time(found)
         ran = {
@@ -260,17 +260,17 @@ class SingleRuns(Part[Mapping[tuple[str, str], Run]]):
         yield from figures.distributions(found)
 
     def runs(self, found: Mapping[tuple[str, str], Run]) -> Mapping[str, Run]:
-        """Of which digests are kept."""
+        """Return the runs whose digests are stored."""
         return {f"Linux {name}" if style else name: run for (name, style), run in found.items()}
 
 
 class BucketSweep(Part[Mapping[arms.Sweep, Mapping[str, Sequence[EnsembleRun]]]]):
-    """Burst, policing rate and round-trip time."""
+    """Sweeps of burst, policing rate and round-trip time."""
 
     name = "sweep"
 
     def __init__(self, amount: Amount[str]) -> None:
-        """What is run."""
+        """Set the amount."""
         self.amount = amount
 
     def run(self, runner: Runner) -> Mapping[arms.Sweep, Mapping[str, Sequence[EnsembleRun]]]:
@@ -294,7 +294,7 @@ class BucketSweep(Part[Mapping[arms.Sweep, Mapping[str, Sequence[EnsembleRun]]]]
     def figures(
         self, found: Mapping[arms.Sweep, Mapping[str, Sequence[EnsembleRun]]]
     ) -> Iterator[Figure]:
-        """Losses and utilization against each parameter."""
+        """Draw losses and utilization against each parameter."""
         for sweep, by_arm in found.items():
             yield from figures.sweep(sweep, by_arm)
 
@@ -346,11 +346,11 @@ class TrafficPolicing(Reproduction):
         ]
 
     def linux(self) -> Mapping[str, EnsembleRun]:
-        """Linux's controllers, wherever they were run."""
+        """Return Linux's controllers, from the backend that ran them."""
         return next((each.found for each in self.shown.ensembles if each.is_finished), {})
 
     def advice(self) -> list[Advice]:
-        """From Linux's controllers through the queue and through the policer, member by member."""
+        """Compare Linux's controllers through queue and policer, member by member."""
         if not (self.simulated.is_finished and self.policed.is_finished):
             return []
         return text.advice(self.simulated.found, self.policed.found)

@@ -1,4 +1,4 @@
-"""The experiments of the study: the source's, those of Linux, and the ensemble around each."""
+"""The experiments of the study: the source's, those of Linux, and the ensembles around them."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ FLOW = "flow_1"
 QUEUE = BOTTLENECK
 SOURCE_ARM = "NewReno (rfc)"
 LINUX = ("reno", "cubic", "bbr")
-"""Controllers of Linux 6.1 that the simulator has too."""
+"""Controllers of Linux 6.1 that the simulator also has."""
 POLICE_BURST_BYTES = 125_000
 PACKET_BYTES = 1502
 _PACKET_NS = 3_004_000
-"""Of a full packet at the policing rate, PPP's two bytes included."""
+"""Transmission time of a full packet at the policing rate, with PPP's two bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the source leaves open, and its readers must choose.
+    """Parameters that the source does not give and a reader must choose.
 
     Attributes:
-        access_rate: Of the sender's own link, as typed to tc.
+        access_rate: Rate of the sender's link, in tc syntax.
         initial_window_pkts: RFC 6928's ten, four (RFC 3390 allows four of 1095 bytes,
             and three of 1448), RFC 2581's two.
-        is_ack_delayed: Every second segment acknowledged, or each.
-        has_sack: Selective acknowledgements.
-        min_rto: Least retransmission timeout: RFC 6298's second, or Linux's 200 ms.
+        is_ack_delayed: Whether every second segment is acknowledged, or each.
+        has_sack: Whether selective acknowledgements are used.
+        min_rto: Minimum retransmission timeout: RFC 6298's second, or Linux's 200 ms.
     """
 
     access_rate: str = "10gbit"
@@ -44,7 +44,7 @@ class Choices:
 
     @property
     def setting(self) -> Setting:
-        """Name of each choice to its value, as a reader would write them."""
+        """Return the value of each choice by name, in readable form."""
         return {
             "access rate": self.access_rate,
             "initial window": f"{self.initial_window_pkts} segments",
@@ -54,7 +54,7 @@ class Choices:
         }
 
     def of(self, policing: Policing) -> Policing:
-        """An experiment with these choices."""
+        """Return an experiment with these choices."""
         chosen = {
             "initial_window": self.initial_window_pkts,
             "delayed_ack": self.is_ack_delayed,
@@ -66,7 +66,7 @@ class Choices:
 
 
 NS3_DEFAULTS = Choices()
-"""What ns-3 3.37 has unless told otherwise, but acknowledgements (every second segment there)."""
+"""Defaults of ns-3 3.37, except for acknowledgements (every second segment there)."""
 OPEN = (
     NS3_DEFAULTS,
     *(
@@ -84,17 +84,17 @@ OPEN = (
         if choices != NS3_DEFAULTS
     ),
 )
-"""Every combination of the choices a reader would consider."""
+"""Every combination of plausible choices."""
 
 
 @dataclass(frozen=True, slots=True)
 class Jitter:
-    """How a member of an ensemble differs besides: what no source could write down.
+    """Small variations of an ensemble member that no source would specify.
 
     Attributes:
-        rtt_factor: Times the base round-trip time.
-        burst_packets: Full packets more in the bucket.
-        start_ns: Start of the flow, at most one packet time.
+        rtt_factor: Factor of the base round-trip time.
+        burst_packets: Additional full packets in the bucket.
+        start_ns: Start of the flow, at most one transmission time.
     """
 
     rtt_factor: float = 1.0
@@ -103,7 +103,7 @@ class Jitter:
 
     @classmethod
     def at(cls, place: int) -> Jitter:
-        """None at place 0; then points that fill the box evenly, however many are taken.
+        """Return no jitter at place 0, then points of a low-discrepancy sequence.
 
         Base RTT +-1 %, burst +-1 packet, start later by up to a packet time. Additive recurrence
         with the powers of the root of x^4 = x + 1, the three-dimensional golden ratio.
@@ -124,10 +124,10 @@ class Member:
 
     jitter: Jitter
     choices: Choices | None = None
-    """What the source leaves open; None where nothing is."""
+    """The parameters that the source does not give; None if there are none."""
 
     def of(self, policing: Policing) -> Experiment:
-        """The experiment of this member."""
+        """Return the experiment of this member."""
         if self.choices is not None:
             policing = self.choices.of(policing)
         flow = policing.flows[0]
@@ -141,13 +141,13 @@ class Member:
 
 
 def members_of_source(count: int) -> tuple[Member, ...]:
-    """The declared ensemble of the source's experiment, ns-3's defaults without jitter first.
+    """Return the ensemble of the source's experiment, ns-3's defaults without jitter first.
 
-    Every combination of the open choices equally often, each time with other jitter; of two counts
-    the smaller ensemble is the beginning of the larger.
+    Every combination of the open choices occurs equally often, each time with different jitter. A
+    smaller ensemble is a prefix of a larger one.
 
     Args:
-        count: Members with each combination.
+        count: Number of members with each combination.
     """
     return tuple(
         Member(Jitter.at(turn * len(OPEN) + place), choices)
@@ -157,29 +157,29 @@ def members_of_source(count: int) -> tuple[Member, ...]:
 
 
 def jittered(count: int, choices: Choices | None = None) -> tuple[Member, ...]:
-    """The experiment as it stands, then with jitter.
+    """Return the experiment unchanged, then with jitter.
 
     Args:
-        count: Members in all.
-        choices: Of the source's experiment, where these are fixed.
+        count: Total number of members.
+        choices: Choices of the source's experiment, if fixed.
     """
     return tuple(Member(Jitter.at(place), choices) for place in range(count))
 
 
 def source() -> Policing:
-    """The experiment of the source's command."""
+    """Return the experiment of the source's command."""
     return read_command(published.COMMAND)[0]
 
 
 def linux(controller: str) -> Policing:
-    """The same bottleneck and path with Linux's TCP; headers as on an Ethernet."""
+    """Return the same bottleneck and path with Linux's TCP; headers as on an Ethernet."""
     base = source()
     flow = replace(base.flows[0], tcp={"profile": "linux-6.1", "congestion_control": controller})
     return replace(base, name=f"traffic_policing_{controller}", flows=(flow,), overhead="ethernet")
 
 
 def policed(policing: Policing) -> Policing:
-    """With Linux's policer in place of the shaper: no queue, what has no token is dropped."""
+    """Replace the shaper by Linux's policer: no queue, non-conforming packets are dropped."""
     police = f"police rate {policing.policing_rate_bps}bit burst {POLICE_BURST_BYTES}b drop"
     rate = f"{policing.peak_rate_bps}bit"
     end: dict[str, Any] = {"rate": rate, "qdisc": "pfifo limit 1000", "police": police}
@@ -188,14 +188,14 @@ def policed(policing: Policing) -> Policing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sweep:
-    """One parameter of the experiment, over the values a reader may ask for.
+    """One parameter of the experiment, with its values.
 
     Attributes:
-        name: Short.
-        quantity: Of the axis.
-        unit: Of the axis.
+        name: Short name.
+        quantity: Quantity of the axis.
+        unit: Unit of the axis.
         x: The values on the axis.
-        changes: What each changes: fields of `Policing`, and ``rtt_ns`` of its flows.
+        changes: Changes for each value: fields of `Policing`, and ``rtt_ns`` of its flows.
     """
 
     name: str
@@ -234,7 +234,7 @@ SWEEPS = (
 
 
 def swept(policing: Policing, change: Mapping[str, int]) -> Policing:
-    """An experiment with one parameter changed; packets are not recorded."""
+    """Return an experiment with one parameter changed; packets are not recorded."""
     fields: dict[str, Any] = dict(change)
     flows = policing.flows
     if "rtt_ns" in fields:

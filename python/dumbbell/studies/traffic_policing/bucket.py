@@ -1,4 +1,4 @@
-"""What a token bucket promises, checked packet by packet on what left it."""
+"""Check of the token bucket's bounds, packet by packet on its departures."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from dumbbell.metrics.path import resolved_of
 from dumbbell.tables import Run
 
 STEADY_FROM_S = 3.0
-"""From here on the bucket's first burst and the recovery from the cliff are over."""
+"""Time after which the initial burst and the recovery from the cliff are over."""
 
 
 @dataclass(frozen=True, slots=True)
 class Excess:
-    """Most that left in any window beyond what its length allows.
+    """Maximum over all windows of departed bytes beyond what the window's length allows.
 
     Attributes:
-        rate_bytes: Beyond rate times length: at most the burst.
+        rate_bytes: Excess over rate times length: at most the burst.
         burst_bytes: That bound.
-        peak_bytes: Beyond peak rate times length: at most the second bucket (tc's mtu).
+        peak_bytes: Excess over peak rate times length: at most the second bucket (tc's mtu).
         peak_bound_bytes: That bound.
     """
 
@@ -32,7 +32,7 @@ class Excess:
 
 
 def excess(run: Run, queue: str | int) -> Excess:
-    """Of a `tbf` with a peak rate and recorded packets."""
+    """Return the excess of a `tbf` with a peak rate and recorded packets."""
     gone = {"queue": queue, "event": "dequeue"}
     t_ns = run.column("packets", "t_ns", **gone)
     size = run.column("packets", "bytes", **gone)
@@ -46,12 +46,12 @@ def excess(run: Run, queue: str | int) -> Excess:
 
 
 def most_beyond(t_ns: NDArray[np.int64], size: NDArray[np.int32], rate_bps: float) -> float:
-    """Greatest, over all windows, of the bytes that left in one less rate times its length.
+    """Return the maximum over all windows of departed bytes minus rate times window length.
 
-    Both ends are in the window: that of two packets is as long as the time between them.
+    Both ends are included: the window of two packets is as long as the time between them.
     """
     sent = np.cumsum(size.astype(np.float64))
     allowed = rate_bps / 8e9 * t_ns
-    # After a packet, less before an earlier one (or itself).
+    # The sum after a packet, minus the sum before an earlier one (or itself).
     before = np.minimum.accumulate(sent - size - allowed)
     return float((sent - allowed - before).max())

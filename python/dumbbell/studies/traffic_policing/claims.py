@@ -31,11 +31,11 @@ TWO_BACKENDS = "One description, two backends"
 PACKET_BYTES = 1514
 PACKET_MS = 3.0
 ROUNDING_BYTES = 4.0
-"""Instants are whole nanoseconds, and Linux's cost of a packet is cut off to them."""
+"""Times are whole nanoseconds, and Linux truncates a packet's cost to nanoseconds."""
 LATE_BYTES = 125.0
-"""At 1 Gbit/s in the microsecond by which a host on the kernel notes instants late."""
+"""Bytes at 1 Gbit/s in the microsecond by which a host on the kernel timestamps late."""
 STEADY_MARGIN_MBPS = 0.04
-"""One per cent: eight packets over twelve seconds are less."""
+"""One per cent: more than eight packets over twelve seconds."""
 DECLARED = (
     "access rate 0.1, 1 or 10 Gbit/s",
     "initial window 2, 4 or 10 segments",
@@ -59,7 +59,7 @@ AGREEMENT = {
     "mean_cwnd_l4": Agreement(relative=0.10, floor=1.0, unit="segments"),
     "total_retransmissions_l4": Agreement(relative=0.30, floor=1.0, unit="segments"),
 }
-"""Row to how far apart the backends may be; fixed before the kernel was first run."""
+"""Allowed difference between backends by row; fixed before the first run on the kernel."""
 
 SEND_BUFFER = Claim(
     id="send-buffer",
@@ -74,9 +74,9 @@ SEND_BUFFER = Claim(
 
 
 def judge_rows(source: EnsembleRun) -> dict[str, Judged]:
-    """Row to what is judged of its printed number.
+    """Judge the printed number of each row.
 
-    One that chose a parameter or holds by construction is judged apart.
+    Rows that determined a parameter or hold by construction are judged separately.
     """
     apart = {
         "mean_sending_rate_l7": lambda: judge(SEND_BUFFER, Fitted(published.SEND_BUFFER_MB)),
@@ -89,7 +89,7 @@ def judge_rows(source: EnsembleRun) -> dict[str, Judged]:
 
 
 def id_of(row: str) -> str:
-    """Of the claim about a printed row that is judged over the ensemble, or checked."""
+    """Return the id of the claim about a printed row, judged over the ensemble or checked."""
     return row.replace("_", "-")
 
 
@@ -124,7 +124,7 @@ def _judge_row(source: EnsembleRun, name: str, printed: float) -> Judged:
         amended=AMENDED,
     )
     values = source.row(name)
-    # A row can say nothing of a member, such as the time of a recovery that was none.
+    # A row may be undefined for a member, such as a recovery time without a recovery.
     known = np.isfinite(values)
     settings = [
         member.choices.setting
@@ -145,9 +145,9 @@ _ALL_USED = "In some span of time the whole burst is used, to the last packet th
 
 
 def judge_bucket(ran: EnsembleRun, label: str, backend: str) -> Iterator[Judged]:
-    """Both buckets are never passed, and the first is used to the last packet."""
+    """Judge that no bucket is exceeded, and that the first is used to the last packet."""
     late = 0.0 if backend == "sim" else LATE_BYTES
-    # Bursts differ by a packet over the ensemble: each run is held against its own.
+    # Bursts differ by a packet over the ensemble, so each run is compared with its burst.
     burst = [each.rate_bytes - each.burst_bytes for each in ran.excesses]
     peak = [each.peak_bytes - each.peak_bound_bytes for each in ran.excesses]
     for name, what, beyond, side, value, rounding in (
@@ -179,7 +179,7 @@ _AFTER_CLIFF = (
 
 
 def judge_after_cliff(ran: EnsembleRun, label: str, backend: str) -> Judged:
-    """The cliff's foot: tokens gone, the bottleneck sends at the policing rate."""
+    """Judge that after the cliff, without tokens, the bottleneck sends at the policing rate."""
     claim = Claim(
         id=f"after-the-cliff-{label}",
         statement=f"{_AFTER_CLIFF} ({label})",
@@ -191,7 +191,7 @@ def judge_after_cliff(ran: EnsembleRun, label: str, backend: str) -> Judged:
 
 
 def judge_agreement(kernel: EnsembleRun, sim: EnsembleRun, controller: str) -> Iterator[Judged]:
-    """The same members of the ensemble on both backends."""
+    """Compare the same members of the ensemble on both backends."""
     n = min(kernel.n, sim.n)
     for name, rule in AGREEMENT.items():
         claim = Claim(
@@ -205,7 +205,7 @@ def judge_agreement(kernel: EnsembleRun, sim: EnsembleRun, controller: str) -> I
                 controller,
             ),
         )
-        # Member k is the same experiment on both.
+        # Member k is the same experiment on both backends.
         sides = Sides(sim.row(name)[:n], kernel.row(name)[:n], Pairing.SHARED_STREAMS)
         yield judge(claim, sides, backend="kernel")
 
@@ -232,4 +232,4 @@ _REASONS = {
     ),
     "mean_idt_ewma_l4": "the source does not give the weight of its moving average; ours is 1/8",
 }
-"""Presumed, where a row is not reproduced."""
+"""Presumed reasons for rows that are not reproduced."""

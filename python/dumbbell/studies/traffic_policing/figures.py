@@ -1,4 +1,4 @@
-"""The study's figures: the source's own three, and the sweeps."""
+"""The study's figures: the source's three, and the sweeps."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from dumbbell.studies.traffic_policing.published import BASE_RTT_MS, QUEUE_PKTS,
 from dumbbell.tables import Run
 
 HEADERS_BYTES = 54
-"""IP's 20, TCP's 32 with time stamps, PPP's 2."""
+"""IP's 20, TCP's 32 with timestamps, PPP's 2."""
 OPTIMUM_MBPS = (
     (RATE_MBPS + 8e-6 * arms.POLICE_BURST_BYTES / STOP_S)
     * (arms.PACKET_BYTES - HEADERS_BYTES)
     / arms.PACKET_BYTES
 )
-"""Payload of all tokens of a run, the full bucket's included: no flow gets more."""
+"""Payload of all tokens of a run, including the initially full bucket: the maximum of any flow."""
 CLIFF_S = 4.0
-"""Of the run, in the figure of its beginning."""
+"""Time shown in the figure of the beginning."""
 _NOMINAL = {"burst": 125.0, "rate": RATE_MBPS, "rtt": BASE_RTT_MS}
-"""Sweep to the value of the published run, in the axis's unit."""
+"""Value of the published run by sweep, in the axis's unit."""
 SIMULATOR, KERNEL = "simulator", "Linux kernel"
-"""Styles: what is the same but where it ran has one colour."""
+"""Styles: results that differ only in backend have the same colour."""
 Runs = Mapping[tuple[str, str], Run]
-"""(controller, style) to its run; the style is empty for the simulator."""
+"""Runs by (controller, style); the style is empty for the simulator."""
 
 
 def _series(runs: Runs) -> dict[tuple[str, str], TcpSeries]:
@@ -52,7 +52,7 @@ def _throughput_mbps(of: TcpSeries) -> Floats:
 
 
 def over_time(runs: Runs) -> list[Figure]:
-    """In flight, smoothed round-trip time and throughput against time."""
+    """Draw packets in flight, smoothed RTT and throughput against time."""
     series = _series(runs)
     made = []
     for name, title, y_title, pick, row, caption in (
@@ -106,7 +106,7 @@ def over_time(runs: Runs) -> list[Figure]:
 
 
 def cliff(runs: Runs) -> Figure:
-    """The first seconds of the first flow: what it has under way, and what the path can hold."""
+    """Draw the first seconds of the first flow: packets in flight, and the path's capacity."""
     (label, style), run = next(iter(runs.items()))
     of = tcp_series(run, arms.FLOW)
     shown = np.isfinite(of.in_flight_pkts) & (of.t_s <= CLIFF_S)
@@ -132,10 +132,10 @@ def cliff(runs: Runs) -> Figure:
 
 
 def operating_points(ran: Mapping[tuple[str, str], EnsembleRun]) -> Figure:
-    """Mean throughput against mean smoothed round-trip time, each flow and joint.
+    """Draw mean throughput against mean smoothed RTT, per flow and joint.
 
     Args:
-        ran: (controller, style) to the members of its ensemble.
+        ran: Ensemble members by (controller, style).
     """
     rows = [
         {
@@ -217,7 +217,7 @@ _STAR = (
 
 
 def distributions(runs: Runs) -> list[Figure]:
-    """Empirical distribution functions of throughput and smoothed round-trip time."""
+    """Draw the distribution functions of throughput and smoothed RTT."""
     series = _series(runs)
     made = []
     for name, title, x_title, pick, x_max in (
@@ -249,11 +249,11 @@ def distributions(runs: Runs) -> list[Figure]:
 
 
 def sweep(of: arms.Sweep, by_arm: Mapping[str, Sequence[EnsembleRun]]) -> list[Figure]:
-    """Losses and utilization against a parameter.
+    """Draw losses and utilization against a parameter.
 
     Args:
         of: The sweep.
-        by_arm: Arm to its members at each value.
+        by_arm: Members at each value by arm.
     """
     made = []
     for row, short, y_title, title in (

@@ -20,7 +20,7 @@ from dumbbell.studies.traffic_policing import arms, published
 
 SHAPER, POLICER = "shaper", "policer"
 END = "links[0].forward"
-"""The bottleneck's, in the experiments of `dumbbell.spec.ccperf`."""
+"""Direction of the bottleneck, in the experiments of `dumbbell.spec.ccperf`."""
 SAMPLE_INTERVAL = "10ms"
 BEGIN_S, CLIFF_S = 0.5, 1.0
 """Length of the first picture; time in which the losses of the cliff are counted."""
@@ -33,7 +33,7 @@ _SENDERS: Mapping[str, Callable[[], Policing]] = {
 
 
 def _shaper(policing: Policing, seed: int) -> Experiment:
-    """Recorded at the bottleneck alone, which is all that the figure looks at."""
+    """Return the shaper experiment, recorded at the bottleneck only, as the figure requires."""
     sampled = replace(policing, seed=seed, sample_interval=SAMPLE_INTERVAL)
     resolved = sampled.experiment().resolved()
     for link in resolved["links"][1:]:
@@ -43,13 +43,13 @@ def _shaper(policing: Policing, seed: int) -> Experiment:
 
 
 def _stops(name: str, field: str, scale: int, value: float) -> tuple[list[LiveStop], int]:
-    """Stops of a sweep of the study, and the place of the published one.
+    """Return the stops of a sweep of the study, and the index of the published value.
 
     Args:
-        name: Of the sweep.
-        field: Of the bucket, in a resolved description.
-        scale: From the axis's unit to that of the field.
-        value: The published one, on the sweep's axis.
+        name: Name of the sweep.
+        field: Field of the bucket, in a resolved description.
+        scale: Factor from the axis's unit to that of the field.
+        value: The published value, on the sweep's axis.
     """
     (sweep,) = [each for each in arms.SWEEPS if each.name == name]
     stops = [
@@ -67,10 +67,10 @@ def _stops(name: str, field: str, scale: int, value: float) -> tuple[list[LiveSt
 
 
 def _slow_start(burst_kb: float, rate_mbps: float) -> LiveCurve:
-    """What slow start leaves: it sends twice as much each round trip, first after the handshake.
+    """Simulate slow start: the window doubles each round trip, beginning after the handshake.
 
-    RFC 5681, section 3.1, with every segment acknowledged; the packets of a round trip leave at
-    once, and the bucket fills at its rate in between.
+    RFC 5681, section 3.1, with every segment acknowledged; the packets of a round trip leave as one
+    burst, and the bucket refills in between.
     """
     kb_per_s = 1e3 * rate_mbps / 8
     rtt_s = published.BASE_RTT_MS / 1e3
@@ -114,7 +114,7 @@ def hero(seed: int) -> LiveHero:
     """The live figure.
 
     Args:
-        seed: Of the study.
+        seed: Seed of the study.
     """
     senders = [make() for make in _SENDERS.values()]
     shaped = [_shaper(each, seed) for each in senders]

@@ -1,4 +1,4 @@
-"""What a run of the study is reduced to."""
+"""Reduction of a run of the study."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dumbbell.tables import Run
 
 Floats = NDArray[np.float64]
 Rows = Mapping[str, float]
-"""Row of the source's tables to its value; NaN where it is not known."""
+"""Values by row of the source's tables; NaN if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,9 @@ class Policed:
     """The numbers of a run through the token bucket.
 
     Attributes:
-        rows: Of the source's tables.
+        rows: Rows of the source's tables.
         after_cliff_mbps: Rate on the wire from `STEADY_FROM_S` on; exact.
-        excess: What left beyond the tokens' rates; None where packets were not recorded.
+        excess: Departures beyond the tokens' rates; None if packets were not recorded.
     """
 
     rows: Rows
@@ -36,7 +36,7 @@ class Policed:
 
 
 def policed(run: Run) -> Policed:
-    """The numbers of a run."""
+    """Return the numbers of a run."""
     is_recorded = run.column("packets", "t_ns", queue=arms.QUEUE).size > 0
     return Policed(
         rows=rows_of(run),
@@ -46,12 +46,12 @@ def policed(run: Run) -> Policed:
 
 
 def rows_of(run: Run) -> Rows:
-    """Every row of the three tables; the first column of each."""
+    """Return every row of the three tables; the first column of each."""
     return {name: values[0] for table in tables(run) for name, values in table.values.items()}
 
 
 def rate_after_cliff_mbps(run: Run) -> float:
-    """Rate on the wire from `STEADY_FROM_S` to the end; exact."""
+    """Return the rate on the wire from `STEADY_FROM_S` to the end; exact."""
     t_s = run.column("queue_samples", "t_ns", queue=arms.QUEUE) / 1e9
     sent = run.column("queue_samples", "departed_bytes", queue=arms.QUEUE)
     since = int(np.searchsorted(t_s, STEADY_FROM_S - 1e-9))
@@ -60,11 +60,11 @@ def rate_after_cliff_mbps(run: Run) -> float:
 
 @dataclass(frozen=True, slots=True)
 class EnsembleRun:
-    """Every member of an ensemble, run once: nothing in them is random.
+    """Every member of an ensemble, run once: members contain no randomness.
 
     Attributes:
-        members: In their order, the experiment as it stands first.
-        results: One a member.
+        members: Members in order, beginning with the unchanged experiment.
+        results: Results, one per member.
     """
 
     members: Sequence[Member]
@@ -72,23 +72,23 @@ class EnsembleRun:
 
     @classmethod
     def of(cls, members: Sequence[Member], found: Replications[Member, Policed]) -> EnsembleRun:
-        """From replications whose arms are members."""
+        """Make it of replications whose arms are members."""
         return cls(members, [found.first(member) for member in members])
 
     @property
     def n(self) -> int:
-        """How many."""
+        """Return the number of members."""
         return len(self.results)
 
     def row(self, name: str) -> Floats:
-        """A row of the source's tables, a value a member."""
+        """Return a row of the source's tables, one value per member."""
         return self.values(lambda of: of.rows[name])
 
     def values(self, quantity: Callable[[Policed], float]) -> Floats:
-        """A number of each member; shape (n,)."""
+        """Return a number of each member; shape (n,)."""
         return np.array([quantity(each) for each in self.results])
 
     @property
     def excesses(self) -> list[Excess]:
-        """Of the members whose packets were recorded."""
+        """Return the excesses of members whose packets were recorded."""
         return [each.excess for each in self.results if each.excess is not None]

@@ -1,4 +1,4 @@
-"""What the source prints, and which of its rows tell one and the same."""
+"""Values printed in the source, and which of its rows are dependent."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ COMMAND = MappingProxyType(
 """The options of its command, as printed."""
 
 RATE_MBPS, BASE_RTT_MS, STOP_S, QUEUE_PKTS = 4.0, 15.0, 15.0, 20
-"""The policing rate, the path's round trip, the flow's end and the queue of that command."""
+"""Policing rate, base round-trip time, end of the flow and queue limit of that command."""
 
 VALUES = MappingProxyType(
     {
@@ -68,13 +68,13 @@ VALUES = MappingProxyType(
         "total_qdisc_drops_l2": 120.0,
     }
 )
-"""Row to its printed value."""
+"""Printed values by row."""
 
 ROUNDING = 0.005
-"""Half of the last printed digit."""
+"""Half a unit in the last printed digit."""
 
 SEND_BUFFER_MB = 4.0
-"""Chosen by ``mean_sending_rate_l7``, which therefore says nothing."""
+"""Chosen to match ``mean_sending_rate_l7``, which therefore is no evidence."""
 
 _THROUGHPUT, _LOSSES, _QUEUE = "throughput", "losses", "queue"
 FACTS = MappingProxyType(
@@ -87,16 +87,16 @@ FACTS = MappingProxyType(
         "mean_utilization_bw_l4": _THROUGHPUT,
         "total_retransmissions_l4": _LOSSES,
         "total_qdisc_drops_l2": _LOSSES,
-        # What is sent is what arrives and what is lost.
+        # Sent packets are the sum of received and lost packets.
         "mean_sending_rate_l4": _LOSSES,
-        # Delay is length over rate, and the rest of the round trip does not change.
+        # Delay is queue length over rate, and the rest of the round trip is constant.
         "mean_qdisc_delay_l2": _QUEUE,
         "mean_qdisc_length_l2": _QUEUE,
         "mean_est_qdelay_l4": _QUEUE,
         "mean_srtt_l4": _QUEUE,
-        # Published against the peak rate: the mean in flight divided by 1302 segments.
+        # Published relative to the peak rate: the mean in flight divided by 1302 segments.
         "mean_in_flight_l4": "in flight",
         "mean_utilization_bdp_l4": "in flight",
     }
 )
-"""Row to the fact it tells, where several tell one; the others are facts of their own."""
+"""Fact of each row, if several rows share one; other rows are separate facts."""

@@ -1,4 +1,4 @@
-"""What a coefficient of variation of throughput says of the longest standstill.
+"""Bounds on the longest standstill from the coefficient of variation of throughput.
 
 Of n samples of a flow's throughput, one interval each, let k be zero because the flow stood still.
 The other n - k have the mean n/(n - k) times that of all. Their spread only adds, so
@@ -8,9 +8,9 @@ The other n - k have the mean n/(n - k) times that of all. Their spread only add
 with equality where all samples but those are equal. A standstill of length L covers at least
 floor(L/interval) - 1 whole samples, wherever the samples' grid lies.
 
-The other limit comes from the rate: a bucket refills while a flow stands still, up to its burst;
-what would come after that is lost. So who sent S bits in T seconds through a bucket of rate r and
-burst b, full at first, stood still for at most
+The other bound comes from the rate: while a flow stands still, the bucket refills up to its burst;
+further tokens are lost. A flow that sent S bits in T seconds through a bucket of rate r and burst
+b, initially full, therefore stood still for at most
 
     (r T + b - S)/r + b/r.
 """
@@ -21,15 +21,15 @@ import math
 
 
 def least_cov(standstill_s: float, interval_s: float, duration_s: float) -> float:
-    """The least coefficient of variation of throughput with one standstill.
+    """Return the minimum coefficient of variation of throughput with one standstill.
 
     Args:
-        standstill_s: Its length.
-        interval_s: Between samples.
-        duration_s: That is sampled; longer than the standstill.
+        standstill_s: Length of the standstill.
+        interval_s: Sampling interval.
+        duration_s: Sampled time; longer than the standstill.
 
     Raises:
-        ValueError: A standstill as long as all that is sampled.
+        ValueError: The standstill is not shorter than the sampled time.
     """
     samples = round(duration_s / interval_s)
     silent = max(0, math.floor(standstill_s / interval_s + 1e-9) - 1)
@@ -39,23 +39,23 @@ def least_cov(standstill_s: float, interval_s: float, duration_s: float) -> floa
 
 
 def longest_by_cov_s(cov: float, interval_s: float, duration_s: float) -> float:
-    """The longest standstill that a coefficient of variation allows; see the module."""
+    """Return the longest standstill that a coefficient of variation allows; see the module."""
     samples = round(duration_s / interval_s)
     silent = math.floor(samples * cov**2 / (1 + cov**2) + 1e-9)
-    # Two more samples may be silent in part, and almost to their ends.
+    # Two more samples may be partly, and almost entirely, silent.
     return (silent + 2) * interval_s
 
 
 def longest_by_rate_s(
     sent_bits: float, rate_bps: float, burst_bits: float, duration_s: float
 ) -> float:
-    """The longest standstill after which so much can still have passed a bucket that was full.
+    """Return the longest standstill for which the bits sent still fit a bucket that was full.
 
     Args:
-        sent_bits: What passed it.
-        rate_bps: Of the bucket.
-        burst_bits: That it holds.
-        duration_s: In which it passed.
+        sent_bits: Bits that passed the bucket.
+        rate_bps: Rate of the bucket.
+        burst_bits: Depth of the bucket.
+        duration_s: Time in which they passed.
     """
     unused_bits = rate_bps * duration_s + burst_bits - sent_bits
     return (unused_bits + burst_bits) / rate_bps

@@ -1,4 +1,4 @@
-"""What the page says in words."""
+"""Texts of the page."""
 
 from __future__ import annotations
 
@@ -43,12 +43,12 @@ def answer(
     *,
     are_both_decided: bool = False,
 ) -> Answer:
-    """What the flow loses in the run that is shown; what all members lose in the margin.
+    """State the flow's losses in the run shown, and the losses of all members in the margin.
 
     Args:
-        source: The published flow over what its page leaves open.
-        linux: Controller to its members, where the flow of the source was not run.
-        are_both_decided: Whether every member loses less through the shaper, and waits less
+        source: The published flow over the unpublished parameters.
+        linux: Members by controller, if the source's flow was not run.
+        are_both_decided: Whether every member has lower loss through the shaper, and lower delay
             through the policer.
     """
     ran = source or next(iter(linux.values()), None)
@@ -73,10 +73,10 @@ def answer(
 
 
 def advice(shaped: Mapping[str, EnsembleRun], policed: Mapping[str, EnsembleRun]) -> list[Advice]:
-    """Shaping or policing, where every member of every controller says the same.
+    """Recommend shaping or policing, if all members of all controllers agree.
 
     Args:
-        shaped: Controller to its members through the queue.
+        shaped: Members through the queue by controller.
         policed: The same members through a policer.
     """
     both = [name for name in policed if name in shaped]
@@ -119,13 +119,13 @@ _THROUGHPUT, _LOST, _SRTT = "mean_throughput_l4", "total_retransmissions_l4", "m
 
 
 def _span(values: Floats, decimals: int) -> str:
-    """From the least to the greatest."""
+    """Format the range from minimum to maximum."""
     ends = (f"{end:.{decimals}f}" for end in (np.nanmin(values), np.nanmax(values)))
     return " to ".join(dict.fromkeys(ends))
 
 
 def summary(judged: Sequence[Judged], source: EnsembleRun | None) -> str:
-    """Who was right, in a paragraph."""
+    """Summarize the verdicts in a paragraph."""
     sentences = [
         "When the tokens run out an endless transfer gets about the policing rate, and its packets "
         "wait for tokens in the queue."
@@ -155,7 +155,7 @@ def summary(judged: Sequence[Judged], source: EnsembleRun | None) -> str:
 
 
 def notes(members: int, interrupted: bool) -> list[str]:
-    """Readings taken and limitations."""
+    """Return interpretations of the source and limitations."""
     said = [
         "The source's page gives a command, tables and figures, no definitions and no code. What "
         "it leaves open makes the ensemble that its numbers are compared with: "
@@ -194,14 +194,14 @@ def values(
     caption: str,
     verdicts: Mapping[str, Verdict] | None = None,
 ) -> ValueTable:
-    """The source's table, a column a controller; the best value of each row bold.
+    """Return the source's table, one column per controller; the best value of each row is bold.
 
     Args:
-        by_arm: Column to its rows.
+        by_arm: Rows by column.
         title: Heading.
-        caption: Under it.
-        verdicts: Row to its verdict, where the first column is to be the published one and the
-            second whether it was reproduced; neither is ever the best.
+        caption: Caption of the table.
+        verdicts: Verdicts by row. If given, the first column has the published values and the
+            second the verdicts; neither is marked as best.
     """
     rows = []
     for name, row in ROWS.items():
@@ -217,7 +217,7 @@ def values(
 
 
 def _agrees(verdict: Verdict | None) -> str:
-    """Of a printed number with what the whole ensemble gave."""
+    """Return whether a printed number agrees with the whole ensemble."""
     if verdict is None:
         return "–"
     return f"{BADGES[verdict].symbol} {verdict.value}"
@@ -228,10 +228,10 @@ def _cell(value: float) -> float | None:
 
 
 def identified(judged: Mapping[str, Judged]) -> ValueTable:
-    """What each printed number tells of the choices that the source leaves open.
+    """Return what each printed number implies about the unpublished choices.
 
     Args:
-        judged: Row to what was judged of it.
+        judged: Judged claim by row.
     """
     names = list(arms.NS3_DEFAULTS.setting)
     rows = []
@@ -256,10 +256,10 @@ def _agreeing(told: Identified | None) -> str:
 
 
 def standstills(by_interval: Mapping[str, Rows]) -> ValueTable:
-    """What two printed numbers allow a flow to stand still, and what that does to the third.
+    """Return the standstill that two printed numbers allow, and its effect on the third.
 
     Args:
-        by_interval: Sampling interval as typed to the rows of one run with ns-3's own choices.
+        by_interval: Rows of one run with ns-3's defaults, by sampling interval as typed.
     """
     policing = arms.source()
     cov, wire_mbps = (published.VALUES[row] for row in (_COV, _WIRE))
@@ -310,7 +310,7 @@ MOST_CHOICES = 6
 
 
 def nearest_choices(source: EnsembleRun) -> ValueTable:
-    """Which combination of the open choices gives most of the printed numbers by itself.
+    """Return which combination of the open choices gives most of the printed numbers.
 
     Args:
         source: The ensemble: several members with each combination.
@@ -342,7 +342,7 @@ def nearest_choices(source: EnsembleRun) -> ValueTable:
 
 
 def _missed(rows: Sequence[Rows]) -> list[str]:
-    """Titles of the printed numbers that none of these runs reaches."""
+    """Return the titles of the printed numbers that none of these runs reaches."""
     missed = []
     for name, printed in published.VALUES.items():
         values = np.array([each[name] for each in rows])
@@ -354,7 +354,7 @@ def _missed(rows: Sequence[Rows]) -> list[str]:
 
 
 def sampled_otherwise(by_interval: Mapping[str, Rows]) -> ValueTable:
-    """The rows that depend on the sampling interval, which the source does not state."""
+    """Return the rows that depend on the sampling interval, which the source does not state."""
     rows = []
     for name, row in ROWS.items():
         numbers = [of[name] for of in by_interval.values()]
@@ -371,7 +371,7 @@ def sampled_otherwise(by_interval: Mapping[str, Rows]) -> ValueTable:
 
 
 def best_of(numbers: Sequence[float], better: str) -> set[int]:
-    """Places of the best value; none where one cannot say or all are the same as printed."""
+    """Return the indices of the best value; none if undefined or if all print the same."""
     known = [value for value in numbers if math.isfinite(value)]
     if not better or len(known) < 2 or len({shown(value) for value in known}) == 1:
         return set()
@@ -380,12 +380,12 @@ def best_of(numbers: Sequence[float], better: str) -> set[int]:
 
 
 def shown(value: float) -> str:
-    """Two decimals, as published; two digits where those would say nothing; a dash for none."""
+    """Format with two decimals, as published, or two digits for small values; a dash for none."""
     if not math.isfinite(value):
         return "–"
     return f"{value:.2f}" if not value or abs(value) >= 0.1 else f"{value:.2g}"
 
 
 def commands() -> dict[str, list[tuple[str, str]]]:
-    """What one would type on a testbed."""
+    """Return the commands for a testbed."""
     return {"reno": list(testbed_lines(arms.linux("reno").experiment()))}

@@ -1,4 +1,4 @@
-"""The rows of the source's tables as a reader calls them."""
+"""Titles of the rows of the source's tables."""
 
 from __future__ import annotations
 
@@ -56,9 +56,9 @@ TITLES = MappingProxyType(
         "agg_qdisc_drops_l2": "Packets dropped at the bottlenecks",
     }
 )
-"""Row to its title; every row of `dumbbell.metrics.ccperf.ROWS` has one."""
+"""Title by row; every row of `dumbbell.metrics.ccperf.ROWS` has one."""
 
 
 def title_of(name: str) -> str:
-    """Of a row."""
+    """Return the title of a row."""
     return TITLES.get(name, name)
