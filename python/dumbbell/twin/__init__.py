@@ -1,7 +1,7 @@
-"""A twin of a real line: estimated from measurements by fitting the simulator, and tested.
+"""A twin of a real line: the simulator fitted to measurements, and validated.
 
-`read_measurements` reads files into scenes, `estimate` finds the line and holds it against what it
-was not fitted to, and `twin_text` writes it as an experiment.
+`read_measurements` reads files into scenes, `estimate` fits the line and compares it with data not
+used in the fit, and `twin_text` writes it as an experiment.
 """
 
 from dumbbell.twin.estimating import estimate

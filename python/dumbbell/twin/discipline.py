@@ -1,4 +1,4 @@
-"""Which class of discipline stands before a rate: each is fitted, and their distances decide."""
+"""Class of a rate's queueing discipline: each class is fitted, and their distances are compared."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from dumbbell.twin.summary import distance, summary
 
 REPLICATIONS = 6
 CLEAR = 3.0
-"""By how much the nearest class must be nearer than any other, to be called the line's."""
+"""Minimum difference in distance between the nearest class and the next, to identify the class."""
 NEAR = 25.0
-"""Of a distance above it no discipline that is tried explains what was measured."""
+"""If all distances are larger, no discipline tried explains the measurement."""
 _BURSTS_S = (0.01, 0.03, 0.1)
 _OCTAVE = math.log(2.0)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A discipline that was fitted.
+    """A fitted discipline.
 
     Attributes:
-        line: With it.
-        model: Which.
-        distance: From the measurement, by `dumbbell.twin.summary.distance`, and for a target
-            the square of how many octaves it lies from Linux's default.
+        line: The line with this discipline.
+        model: The discipline.
+        distance: Distance from the measurement, by `dumbbell.twin.summary.distance`; for a delay
+            target, plus the squared difference from Linux's default in octaves.
     """
 
     line: Line
@@ -39,10 +39,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What was found of a direction's discipline.
+    """Result for the discipline of a direction.
 
     Attributes:
-        class_: That which is clearly nearest; ``not identifiable`` where none is.
+        class_: The class that is clearly nearest; ``not identifiable`` if none is.
         candidates: The nearest of each discipline, nearest first.
     """
 
@@ -51,12 +51,12 @@ class Decision:
 
     @property
     def nearest(self) -> Candidate:
-        """Of all."""
+        """Return the nearest candidate."""
         return self.candidates[0]
 
     @property
     def distances(self) -> Mapping[DisciplineClass, float]:
-        """Of the nearest of each class."""
+        """Return the distance of the nearest candidate of each class."""
         found: dict[DisciplineClass, float] = {}
         for each in self.candidates:
             found.setdefault(each.model.class_, each.distance)
@@ -64,7 +64,7 @@ class Decision:
 
     @property
     def near(self) -> list[DisciplineClass]:
-        """Classes that cannot be told from the nearest; none where nothing is near."""
+        """Return the classes indistinguishable from the nearest; none if no class is near."""
         best = self.nearest.distance
         if best > NEAR:
             return []
@@ -74,17 +74,17 @@ class Decision:
 def decide(
     line: Line, loads: Sequence[Loaded], way: Way, base_ms: float, *, seed: int, jobs: int = 0
 ) -> Decision:
-    """Fit every discipline to a direction, and say which are near.
+    """Fit every discipline to a direction, and decide which are near.
 
-    Where one load alone fills both directions, both get the discipline.
+    If one load alone fills both directions, both get the same discipline.
 
     Args:
-        line: To begin with.
-        loads: Measured; one loads the direction.
-        way: Which direction.
-        base_ms: Least round trip of all that was measured.
-        seed: Of the simulation.
-        jobs: Threads; 0 for one a core.
+        line: Initial line.
+        loads: Measured loads; one of them loads the direction.
+        way: The direction.
+        base_ms: Minimum round-trip time of all measurements.
+        seed: Seed of the simulation.
+        jobs: Threads; 0 for one per core.
     """
     load = best_load(loads, way)
     assert load is not None
@@ -123,7 +123,7 @@ def _with_model(line: Line, ways: Sequence[Way], tried: LineEnd) -> Line:
         end = line.end(way)
         sized = LineEnd(end.rate_bps, tried.model, tried.size)
         if tried.model is QueueModel.FIFO:
-            # Of a load both ways the delay is that of two queues.
+            # If a load uses both directions, its delay is the sum of two queues' delays.
             sized = sized.with_size(end.size / len(ways))
         line = line.with_end(way, sized)
     return line

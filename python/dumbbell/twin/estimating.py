@@ -1,4 +1,4 @@
-"""From measurements to a twin: fit, decide, hold against the other half, and say how sure it is."""
+"""Estimation of a twin: fit, choice of discipline, validation on held-out data, and intervals."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from dumbbell.twin.simulated import simulated
 HALF = 0.5
 INTERVAL_REPLICATIONS = 12
 _LEAST_LOAD_S = 4.5
-"""Of a load: half of it must be longer than its beginning."""
+"""Minimum length of a load: half of it must be longer than its initial phase."""
 _RATE_FLOOR = 0.003
-"""Share of a rate by which two runs of the same kernel differ, and no simulation says it."""
+"""Relative difference in rate between two runs of the same kernel, which no simulation shows."""
 _RTT_FLOOR_MS = 0.1
 _SIZE_FLOOR = 0.02
 _STEP = 1.3
 _LEAST_RESPONSE = 0.3
-"""Of the delay's logarithm to the size's: below it the delay hardly knows of the size."""
+"""Minimum elasticity of delay to size: below it the delay hardly depends on the size."""
 _VARIES = 0.05
 
 
@@ -39,17 +39,17 @@ def estimate(
     held_out: Sequence[Scene] = (),
     tell: Callable[[str], None] = lambda _: None,
 ) -> Twin:
-    """The twin of a line.
+    """Estimate the twin of a line.
 
     Args:
-        measured: What was measured of it.
-        seed: Of all simulations: the same gives the same twin.
-        jobs: Threads; 0 for one a core. Results do not depend on it.
+        measured: Measurements of the line.
+        seed: Seed of all simulations; the same seed gives the same twin.
+        jobs: Threads; 0 for one per core. Results do not depend on it.
         held_out: Further scenes to predict, instead of each load's second half.
-        tell: Called with what is being done.
+        tell: Called with progress messages.
 
     Raises:
-        SpecError: No scene has a load that is long enough, or none has round trips.
+        SpecError: No scene has a sufficiently long load, or none has round trips.
     """
     loaded = [scene for scene in measured.scenes if scene.flows]
     names = ", ".join(dict.fromkeys(scene.source for scene in measured.scenes)) or "nothing"
@@ -96,7 +96,7 @@ def estimate(
 def _fitted(
     loads: Sequence[Loaded], ways: Sequence[Way], base_ms: float, seed: int, jobs: int
 ) -> tuple[Line, dict[Way, Decision]]:
-    """The line with the nearest discipline each way, and all of it fitted once more together."""
+    """Return the line with the nearest discipline in each direction, refitted jointly."""
     line = direct_line(loads, base_ms)
     decisions = {
         way: decide(line, loads, way, base_ms, seed=seed, jobs=jobs)
@@ -112,7 +112,7 @@ def _fitted(
 
 
 def _decided(loads: Sequence[Loaded], ways: Sequence[Way]) -> list[Way]:
-    """Directions to decide for; of two that one load fills, the first stands for both."""
+    """Return the directions to decide; if one load fills both, the first represents both."""
     if len(ways) == 2 and best_load(loads, Way.UP) is best_load(loads, Way.DOWN):
         return [Way.UP]
     return list(ways)
@@ -120,10 +120,10 @@ def _decided(loads: Sequence[Loaded], ways: Sequence[Way]) -> list[Way]:
 
 @dataclass(frozen=True, slots=True)
 class _Intervals:
-    """Numbers of a twin with intervals: where each may lie for one run to look as measured.
+    """Numbers of a twin with intervals that cover the variation of a single measurement.
 
-    By simulating the twin itself (parametric bootstrap: Efron and Tibshirani, An introduction to
-    the bootstrap, 1993, section 6.5); each parameter moves as its number does.
+    The twin is simulated repeatedly (parametric bootstrap: Efron and Tibshirani, An introduction to
+    the bootstrap, 1993, section 6.5); each parameter varies with its statistic.
     """
 
     line: Line
@@ -134,7 +134,7 @@ class _Intervals:
     jobs: int
 
     def parameters(self, ways: Sequence[Way]) -> list[Parameter]:
-        """All of them, those of directions in their order."""
+        """Return all parameters, those of directions in their order."""
         direct = direct_line(self.loads, self.base_ms)
         found: list[Parameter] = []
         sizes: list[Parameter] = []
@@ -179,7 +179,7 @@ class _Intervals:
     def _sizes(
         self, load: Loaded, way: Way, tops: tuple[list[float], list[float]], direct: LineEnd
     ) -> list[Parameter]:
-        """Buffer in bytes and in time, or burst; with a reason where it is not known."""
+        """Return the buffer in bytes and in time, or the burst; with a reason if unknown."""
         end, decision = self.line.end(way), self.decisions[way]
         name = f"buffer {way.value}"
         if decision.class_ is DisciplineClass.POLICER:
@@ -203,13 +203,13 @@ class _Intervals:
 
 
 def _tops(load: Loaded, runs: Sequence[Scene]) -> list[float]:
-    """Greatest delay of each run above its own least."""
+    """Return the maximum delay of each run above its minimum."""
     windows = load.windows(runs)
     return [w.top_ms - least_ms([run]) for w, run in zip(windows, runs, strict=True)]
 
 
 def _unknown_size(end: LineEnd, decision: Decision, load: Loaded) -> str:
-    """Why a buffer's size is not known, as far as no further run is needed to say so."""
+    """Return why a buffer's size is unknown, as far as no further run is needed to decide."""
     if not len(load.scene.rtt_ms):
         return "no round trips were measured under this load"
     if end.model is not QueueModel.FIFO:
@@ -222,7 +222,7 @@ def _unknown_size(end: LineEnd, decision: Decision, load: Loaded) -> str:
 
 
 def _variation(load: Loaded, way: Way, simulated_ones: Sequence[float]) -> Parameter:
-    """How the goodput varies from second to second beyond what the flows themselves do."""
+    """Return how the goodput varies from second to second beyond the variation due to the flows."""
     name = f"variation {way.value}"
     measured = load.window.variation(way)
     known = [value for value in simulated_ones if math.isfinite(value)]

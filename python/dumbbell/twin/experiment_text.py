@@ -1,4 +1,4 @@
-"""A twin as the file of an experiment, which ``dumbbell run`` takes."""
+"""A twin as an experiment file for ``dumbbell run``."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ _END = {Way.UP: ("laptop", "server"), Way.DOWN: ("server", "laptop")}
 
 
 def twin_text(twin: Twin, scenes: Sequence[Scene]) -> str:
-    """The line with the flows that it was measured by, and a ping.
+    """Return the line with the flows that measured it, and a ping.
 
     Args:
-        twin: Whose line.
-        scenes: Measured; without any there is one flow each way.
+        twin: The twin.
+        scenes: Measured scenes; without any, there is one flow in each direction.
     """
     flows = []
     for way in twin.ways:

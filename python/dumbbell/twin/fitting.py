@@ -1,10 +1,11 @@
-"""Fitting a line to scenes by simulation: what is measured of the runs is measured of the line.
+"""Fit of a line to scenes by simulation: the same statistics of runs and measurements are compared.
 
-Each parameter has a number that follows it closely: the rate the goodput, the propagation the
-least round trip, the buffer the greatest delay under load, a target of delay the median. A step
-simulates the line under the measured load and moves each parameter by what its number lacks, until
-simulation and measurement agree (indirect inference: Gourieroux, Monfort and Renault, Journal of
-Applied Econometrics 8, 1993, with as many numbers as parameters).
+Each parameter has a statistic that depends mainly on it: the rate determines the goodput, the
+propagation delay the minimum RTT, the buffer the maximum delay under load, a delay target the
+median delay. A step simulates the line under the measured load and corrects each parameter by the
+error of its statistic, until simulation and measurement agree (indirect inference: Gourieroux,
+Monfort and Renault, Journal of Applied Econometrics 8, 1993, with as many statistics as
+parameters).
 """
 
 from __future__ import annotations
@@ -27,29 +28,29 @@ from dumbbell.twin.scene import Floats, Scene, Way, Window, least_ms
 from dumbbell.twin.simulated import simulated
 
 STEPS = 4
-"""Of the iteration; the last moves a parameter by far less than its interval."""
+"""Number of iterations; the last changes a parameter by far less than its interval."""
 REPLICATIONS_A_STEP = 2
 _MOST_FACTOR = 4.0
-"""By which a step moves a size, at most."""
+"""Maximum factor by which a step changes a size."""
 _LEAST_DELAY_MS = 0.2
 DEFAULT_TARGET_NS = {
     QueueModel.CODEL: 5_000_000,
     QueueModel.FQ_CODEL: 5_000_000,
     QueueModel.PIE: 15_000_000,
 }
-"""Of Linux's disciplines."""
+"""Defaults of Linux's disciplines."""
 _BURST_S = 0.03
 _UNUSED = 1.25
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loaded:
-    """A scene, and which part of its load is fitted to.
+    """A scene, and the part of its load used for fitting.
 
     Attributes:
-        scene: Measured.
-        begin: Of the part, as a share of the load.
-        end: Of the part.
+        scene: The measured scene.
+        begin: Begin of the part, as a share of the load.
+        end: End of the part.
     """
 
     scene: Scene
@@ -58,23 +59,23 @@ class Loaded:
 
     @property
     def window(self) -> Window:
-        """What was measured then."""
+        """Return the measurements of that part."""
         return self.scene.between(self.begin, self.end)
 
     def windows(self, runs: Sequence[Scene]) -> list[Window]:
-        """The same part of simulated scenes."""
+        """Return the same part of simulated scenes."""
         return [run.between(self.begin, self.end) for run in runs]
 
 
 @dataclass(frozen=True, slots=True)
 class Responses:
-    """The numbers that parameters follow, of a measurement or as the mean of runs.
+    """The statistics that parameters determine, of a measurement or as the mean of runs.
 
     Attributes:
-        goodput_mbps: By direction; NaN where it carries no load.
-        base_ms: Least round trip; NaN unknown.
-        top_ms: Delay above it when the queue is as full as it gets; NaN unknown.
-        middle_ms: Median delay above it; NaN unknown.
+        goodput_mbps: Goodput by direction; NaN without load.
+        base_ms: Minimum round-trip time; NaN if unknown.
+        top_ms: Delay above it when the queue is fullest; NaN if unknown.
+        middle_ms: Median delay above it; NaN if unknown.
     """
 
     goodput_mbps: dict[Way, float]
@@ -84,11 +85,11 @@ class Responses:
 
 
 def responses(windows: Sequence[Window], base_ms: float) -> Responses:
-    """Means over windows of the same load.
+    """Return the means over windows of the same load.
 
     Args:
-        windows: One of a measurement, or one a run.
-        base_ms: Least round trip of all that was measured, or simulated.
+        windows: One window of a measurement, or one per run.
+        base_ms: Minimum round-trip time of all measurements, or of all simulations.
     """
     return Responses(
         {way: _mean([each.goodput_mbps(way) for each in windows]) for way in Way},
@@ -99,14 +100,15 @@ def responses(windows: Sequence[Window], base_ms: float) -> Responses:
 
 
 def direct_line(loads: Sequence[Loaded], base_ms: float) -> Line:
-    """A line by arithmetic alone: where fitting begins.
+    """Compute the initial line directly from the measurement, without simulation.
 
-    The rate is the goodput with its headers, the propagation the least round trip, and before
-    each rate a FIFO that holds the greatest delay. A direction without a load gets the other's.
+    The rate is the goodput with headers, the propagation delay the minimum RTT, and before each
+    rate is a FIFO that holds the maximum delay. A direction without load gets the values of the
+    opposite direction.
 
     Args:
         loads: With flows.
-        base_ms: Least round trip; NaN for unknown, taken as 20 ms.
+        base_ms: Minimum round-trip time; NaN if unknown, taken as 20 ms.
     """
     ends: dict[Way, LineEnd] = {}
     for way in Way:
@@ -127,7 +129,7 @@ def direct_line(loads: Sequence[Loaded], base_ms: float) -> Line:
 
 
 def best_load(loads: Sequence[Loaded], way: Way) -> Loaded | None:
-    """The load that says most of a direction: one that loads it alone, and has pings."""
+    """Return the most informative load of a direction: one that loads it alone, with pings."""
     found = [each for each in loads if way in each.scene.ways]
     return min(
         found,
@@ -137,7 +139,7 @@ def best_load(loads: Sequence[Loaded], way: Way) -> Loaded | None:
 
 
 def first_try(end: LineEnd, model: QueueModel) -> LineEnd:
-    """An end with another discipline, of a size to begin with."""
+    """Return an end with another discipline, with an initial size."""
     if model is QueueModel.FIFO:
         return LineEnd(end.rate_bps, model, end.size)
     size = DEFAULT_TARGET_NS.get(model, end.rate_bps * _BURST_S / 8)
@@ -154,16 +156,17 @@ def fit(
     jobs: int = 0,
     steps: int = STEPS,
 ) -> list[Line]:
-    """Lines moved until they agree with what was measured.
+    """Adjust lines until they agree with the measurement.
 
     Args:
-        lines: Where to begin; each keeps its disciplines.
-        loads: That are simulated; of each direction its best one is looked at.
-        ways: Directions whose rate and size are moved.
-        base_ms: Least round trip of all that was measured; NaN leaves the propagation as it is.
-        seed: Of the simulation.
-        jobs: Threads; 0 for one a core.
-        steps: How often.
+        lines: Initial lines; each keeps its disciplines.
+        loads: Loads to simulate; the best one of each direction is compared.
+        ways: Directions whose rate and size are adjusted.
+        base_ms: Minimum round-trip time of all measurements; with NaN the propagation delay is not
+            changed.
+        seed: Seed of the simulation.
+        jobs: Threads; 0 for one per core.
+        steps: Number of steps.
     """
     found = list(lines)
     wanted = list(dict.fromkeys(filter(None, (best_load(loads, way) for way in ways))))
@@ -204,10 +207,10 @@ def _moved(
 
 
 def _most_rate_bps(measured: Responses, way: Way) -> float:
-    """The greatest rate for what was moved: more would have moved more.
+    """Return the maximum rate consistent with the bytes transferred.
 
-    The goodput with its headers, an acknowledgement of every packet of the other direction, and
-    a quarter for what flows leave unused.
+    It is the goodput with headers, plus an acknowledgement for every packet of the opposite
+    direction, plus a quarter for capacity that flows leave unused.
     """
     back = measured.goodput_mbps[way.other]
     acks = back * ACK_BYTES / FULL_PAYLOAD_BYTES if math.isfinite(back) else 0.0
@@ -218,7 +221,7 @@ def _most_rate_bps(measured: Responses, way: Way) -> float:
 def _resized(
     end: LineEnd, measured: Responses, of_run: Responses, way: Way, load: Loaded
 ) -> LineEnd:
-    """The size moved by what its number lacks; that of a policer and of flow queueing stays."""
+    """Adjust the size by the error of its statistic; a policer's and flow queueing's stays."""
     match end.model:
         case QueueModel.FIFO:
             return end.with_size(end.size * _ratio(measured.top_ms, of_run.top_ms))
@@ -229,7 +232,7 @@ def _resized(
 
 
 def _ratio(wanted: float, found: float) -> float:
-    """Of two numbers; 1 where one is not known."""
+    """Return the ratio of two numbers; 1 if one is unknown."""
     if not (math.isfinite(wanted) and math.isfinite(found)):
         return 1.0
     ratio = max(wanted, _LEAST_DELAY_MS) / max(found, _LEAST_DELAY_MS)

@@ -1,4 +1,4 @@
-"""The scene that a data file of Flent's shows: its TCP flows and its unmarked pings."""
+"""The scene in a Flent data file: its TCP flows and its unmarked pings."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from dumbbell.twin.scene import Scene, Way
 
 _STARTS = {"TCP upload": Way.UP, "TCP download": Way.DOWN}
 _MARKED = (" EF", " BK", " CS", " AF")
-"""Names of series whose packets are marked: a queue may put them before or behind the rest."""
+"""Names of series with marked packets, which a queue may prioritize or deprioritize."""
 _LEAST_S = 5.0
 
 
 def scene_of_flent(
     file: FlentFile, source: str, senders: Mapping[Way, str]
 ) -> tuple[Scene, tuple[str, ...]]:
-    """What it shows of the line.
+    """Return the scene of a Flent file.
 
     Args:
-        file: The measurement; of any test with TCP flows or pings.
-        source: What to call it.
-        senders: Congestion controllers by direction, in place of the file's own.
+        file: The measurement, by any test with TCP flows or pings.
+        source: Name of the source.
+        senders: Congestion controllers by direction, overriding those in the file.
 
     Returns:
-        The scene, and what was taken for granted, a sentence each.
+        The scene, and its assumptions, a sentence each.
 
     Raises:
-        SpecError: It has neither flows nor round trips of any length.
+        SpecError: It has neither flows nor round trips of sufficient length.
     """
     hosts = {each for each in file.metadata.get("HOSTS") or [] if isinstance(each, str)}
     if len(hosts) > 1:
@@ -75,7 +75,7 @@ def scene_of_flent(
 
 
 def _controllers(file: FlentFile, names: list[str]) -> set[str]:
-    """What the program that measured says of its senders."""
+    """Return the senders' controllers stated by the measuring program."""
     found = {file.series_meta(name).get("CONG_CONTROL") for name in names}
     return {each for each in found if isinstance(each, str) and each}
 

@@ -1,11 +1,10 @@
-"""The line that a twin is: two rates, a round trip, and what stands before each rate.
+"""The line of a twin: two rates, a round-trip time, and the discipline before each rate.
 
 ::
 
     server --- isp ====== modem --- router --- laptop
 
-as `dumbbell.spec.home` draws it. Rates count packets as Linux does, with the 14 bytes of an
-Ethernet header.
+as `dumbbell.spec.home` draws it. Rates include the 14 bytes of an Ethernet header, as in Linux.
 """
 
 from __future__ import annotations
@@ -18,21 +17,21 @@ from dumbbell.twin.scene import Way
 from dumbbell.units import format_rate, format_size, format_time
 
 ACCESS_RATE = "10gbit"
-"""Of the home's own network: no bottleneck."""
+"""Rate of the home network: not a bottleneck."""
 FULL_BYTES = 1514
-"""A full packet with its Ethernet header."""
+"""Size of a full packet with its Ethernet header."""
 FULL_PAYLOAD_BYTES = 1448
-"""Of its TCP payload, with timestamps."""
+"""TCP payload of a full packet, with timestamps."""
 ACK_BYTES = 66
-"""An acknowledgement with timestamps and its Ethernet header."""
+"""Size of an acknowledgement with timestamps and its Ethernet header."""
 PLAIN = "pfifo limit 1000"
-"""Of a router that shapes nothing: its ports are so fast that nothing waits there."""
+"""Discipline of a router without a shaper: its ports are too fast to queue packets."""
 LEAST_RATE_BPS, MOST_RATE_BPS = 50_000, 9_000_000_000
 LEAST_RTT_NS, MOST_RTT_NS = 10_000, 10_000_000_000
 
 
 class DisciplineClass(StrEnum):
-    """What of a queue's discipline can be told from outside."""
+    """Kinds of disciplines that are distinguishable from outside."""
 
     FIFO = "FIFO"
     AQM = "AQM"
@@ -42,7 +41,7 @@ class DisciplineClass(StrEnum):
 
 
 class QueueModel(Enum):
-    """A discipline that is tried, its class, and what its size is."""
+    """A discipline to try, its class, and the meaning of its size."""
 
     FIFO = ("bfifo", DisciplineClass.FIFO, "bytes", 3_000, 2**30)
     CODEL = ("codel", DisciplineClass.AQM, "ns", 500_000, 500_000_000)
@@ -53,14 +52,14 @@ class QueueModel(Enum):
     def __init__(
         self, word: str, class_: DisciplineClass, unit: str, least: int, most: int
     ) -> None:
-        """Name the parts.
+        """Set the properties.
 
         Args:
-            word: Of tc.
-            class_: What it is an example of.
-            unit: Of its size: ``bytes`` of a buffer or burst, ``ns`` of a target of delay.
-            least: Least size that is tried.
-            most: Greatest.
+            word: Name in tc.
+            class_: Its class.
+            unit: Unit of its size: ``bytes`` for a buffer or burst, ``ns`` for a delay target.
+            least: Minimum size tried.
+            most: Maximum size tried.
         """
         self.word = word
         self.class_ = class_
@@ -74,9 +73,9 @@ class LineEnd:
     """A direction of the line.
 
     Attributes:
-        rate_bps: Of full packets, bit/s, with Ethernet headers.
-        model: What stands before it.
-        size: The buffer or the burst in bytes, or the target of delay in nanoseconds.
+        rate_bps: Rate for full packets, bit/s, with Ethernet headers.
+        model: The discipline before it.
+        size: The buffer or burst in bytes, or the delay target in nanoseconds.
     """
 
     rate_bps: int
@@ -84,24 +83,24 @@ class LineEnd:
     size: int
 
     def with_rate(self, rate_bps: float) -> LineEnd:
-        """The same at another rate, as far as it may be set."""
+        """Return the same with another rate, clipped to the allowed range."""
         rate = min(max(round(rate_bps), LEAST_RATE_BPS), MOST_RATE_BPS)
         return replace(self, rate_bps=rate)
 
     def with_size(self, size: float) -> LineEnd:
-        """The same with another buffer, burst or target, as far as it may be set."""
+        """Return the same with another buffer, burst or target, clipped to the allowed range."""
         return replace(self, size=round(min(max(size, self.model.least), self.model.most)))
 
     @property
     def buffer_ms(self) -> float:
-        """How long a full buffer takes to leave; of a policer the time that its burst is worth."""
+        """Return the time a full buffer takes to drain; for a policer, burst over rate."""
         if self.model.unit == "ns":
             return self.size / 1e6
         return 8e3 * self.size / self.rate_bps
 
     @property
     def qdisc(self) -> str:
-        """As typed after ``root``; of a policer, before which nothing waits, plenty of room."""
+        """Return the text typed after ``root``; a policer has no queue, so a large buffer."""
         target = f"{self.size // 1000}us"
         match self.model:
             case QueueModel.FIFO:
@@ -117,7 +116,7 @@ class LineEnd:
 
     @property
     def table(self) -> dict[str, Any]:
-        """The end of a link, as an experiment's file has it."""
+        """Return the end of a link, as in an experiment file."""
         if self.model is QueueModel.POLICER:
             rate, burst = format_rate(self.rate_bps), format_size(self.size)
             return {"police": f"police rate {rate} burst {burst} drop"}
@@ -125,7 +124,7 @@ class LineEnd:
 
 
 def _interval(target_ns: int) -> str:
-    """CoDel's interval: 100 ms, or twenty targets where that is more (RFC 8289, 4.3)."""
+    """Return CoDel's interval: 100 ms, or twenty targets if larger (RFC 8289, 4.3)."""
     return f"{max(100_000, 20 * target_ns // 1000)}us"
 
 
@@ -134,11 +133,11 @@ class Line:
     """A line.
 
     Attributes:
-        up: From the home.
-        down: To it.
-        rtt_ns: Propagation there and back, nanoseconds.
+        up: The direction from the home.
+        down: The direction to the home.
+        rtt_ns: Base round-trip time, nanoseconds.
         router_up: Discipline of the router's port to the modem.
-        router_down: Of its port to the laptop, which packets to the home pass.
+        router_down: Discipline of its port to the laptop, passed by packets to the home.
     """
 
     up: LineEnd
@@ -148,20 +147,20 @@ class Line:
     router_down: str = PLAIN
 
     def end(self, way: Way) -> LineEnd:
-        """The direction's own."""
+        """Return the end of a direction."""
         return self.up if way is Way.UP else self.down
 
     def with_end(self, way: Way, end: LineEnd) -> Line:
-        """The same with another end."""
+        """Return the same with another end."""
         return replace(self, up=end) if way is Way.UP else replace(self, down=end)
 
     def with_rtt(self, rtt_ns: float) -> Line:
-        """The same with another round trip, as far as it may be set."""
+        """Return the same with another base RTT, clipped to the allowed range."""
         return replace(self, rtt_ns=round(min(max(rtt_ns, LEAST_RTT_NS), MOST_RTT_NS)))
 
     @property
     def rounded(self) -> Line:
-        """The same with rates in whole kbit/s, sizes of buffers in 100 bytes, delays in us."""
+        """Return the same with rates in whole kbit/s, buffer sizes in 100 bytes, delays in us."""
         ends = {}
         for way in Way:
             end = self.end(way)
@@ -172,7 +171,7 @@ class Line:
         return replace(self, up=ends[Way.UP], down=ends[Way.DOWN], rtt_ns=rtt_ns)
 
     def links(self) -> list[dict[str, Any]]:
-        """Tables of an experiment's file."""
+        """Return the tables of an experiment file."""
         delay = format_time(self.rtt_ns // 2)
         return [
             {"a": "server", "b": "isp", "delay": delay},

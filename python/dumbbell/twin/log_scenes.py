@@ -1,4 +1,4 @@
-"""The scenes that logs show: iperf3's tests, crusader's, and round trips of ping and irtt."""
+"""The scenes in logs: iperf3's and crusader's tests, and round trips of ping and irtt."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _GROUPS = {
     "upload": {"upload": Way.UP},
     "bidirectional": {"download of both": Way.DOWN, "upload of both": Way.UP},
 }
-"""Crusader's loads, and the streams of each."""
+"""Crusader's loads, and the streams of each load."""
 PING_INTERVAL_S = 1.0
-"""Of a ping whose answers say no time: its default."""
+"""Interval of a ping without timestamps: the default."""
 READ = "Flent's, iperf3's, crusader's, irtt's and ping's"
 
 
 def loads_of_log(log: Log, senders: Mapping[Way, str]) -> list[Scene]:
-    """Scenes of a log that has loads of its own.
+    """Return the scenes of a log that contains loads.
 
     Args:
-        log: What was read.
-        senders: Congestion controllers by direction, in place of the log's own.
+        log: The log.
+        senders: Congestion controllers by direction, overriding those in the log.
 
     Raises:
-        SpecError: It is of another kind, or has no TCP in it.
+        SpecError: It is of another kind, or contains no TCP.
     """
     if isinstance(log, CrusaderLog):
         found = list(_of_crusader(log))
@@ -54,7 +54,7 @@ def loads_of_log(log: Log, senders: Mapping[Way, str]) -> list[Scene]:
 
 
 def round_trips_of_log(log: Log) -> tuple[Floats, Floats, float, float]:
-    """Round trips of a ping or of irtt.
+    """Return the round trips of a ping or of irtt.
 
     Returns:
         Times of sending (seconds, from the first), round trips (ms), the share lost, and the
@@ -103,7 +103,7 @@ def _of_iperf3(log: Iperf3Log) -> Scene:
         sides = set(table["is_sender"][of].tolist())
         for sender in sorted(sides):
             keep = of & (table["is_sender"] == sender)
-            # The client is at home: what it sends goes up.
+            # The client is at home, so it sends in the upload direction.
             is_up = sender == 1 if sender >= 0 else not log.is_reverse
             flow = _iperf3_flow(table, keep, Way.UP if is_up else Way.DOWN)
             if flow is not None:

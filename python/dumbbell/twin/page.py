@@ -1,4 +1,4 @@
-"""The page of a twin: what was measured beside what the twin does."""
+"""The page of a twin: measurements beside the twin's simulation."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from dumbbell.twin.words import class_words, reasons, verdict
 
 _MOST_SCENES = 4
 _MOST_DISTANCE = 1e4
-"""Drawn of a distance: what is greater is drawn there."""
+"""Maximum distance drawn; larger ones are clipped."""
 
 
 def twin_report(
@@ -40,15 +40,15 @@ def twin_report(
     *,
     jobs: int = 0,
 ) -> Report:
-    """The page.
+    """Return the page.
 
     Args:
-        twin: What was found.
-        scenes: Measured.
-        profiles: Of its parameters; may be none.
-        text: Its experiment.
-        files: Beside the page.
-        jobs: Threads; 0 for one a core.
+        twin: The twin.
+        scenes: Measured scenes.
+        profiles: Profiles of its parameters; may be empty.
+        text: Text of its experiment.
+        files: Files beside the page.
+        jobs: Threads; 0 for one per core.
     """
     figures = [*_beside(twin, scenes, jobs), *_profile_figure(profiles)]
     return Report(

@@ -1,4 +1,4 @@
-"""What a twin says of a part of a measurement that it was not fitted to."""
+"""A twin's predictions for held-out parts of a measurement."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ from dumbbell.twin.simulated import simulated
 
 REPLICATIONS = 8
 GOODPUT_TOLERANCE = 0.03
-"""Of the goodput: what a twin may be wrong by before it is called wrong."""
+"""Relative error of the goodput that is tolerated."""
 DELAY_TOLERANCE, DELAY_TOLERANCE_MS = 0.15, 3.0
-"""Of a round trip: that share of it, and that much more."""
+"""Tolerated error of a round-trip time: this share of it plus this constant."""
 ROUND_TRIPS = (0.5, 0.95)
-"""Quantiles that are predicted."""
+"""Quantiles of the round-trip time that are predicted."""
 
 
 @dataclass(frozen=True, slots=True)
 class Predicted:
-    """A number that was predicted, and then looked up.
+    """A predicted number and its measured value.
 
     Attributes:
-        source: Of which measurement.
-        load: What the line carried.
-        name: What it is.
-        unit: Of the numbers.
-        measured: In the part that was held out.
+        source: The measurement.
+        load: Load of the line.
+        name: Name of the number.
+        unit: Unit of the numbers.
+        measured: Value in the held-out part.
         predicted: Mean of the runs.
-        low: Least that the twin allows: by 95 % of differences of two runs, and the tolerance.
-        high: Greatest.
+        low: Lower limit: by 95 % of the differences of two runs, plus the tolerance.
+        high: Upper limit.
     """
 
     source: str
@@ -47,20 +47,20 @@ class Predicted:
 
     @property
     def is_inside(self) -> bool:
-        """Whether the measurement is where the twin says."""
+        """Whether the measured value is within the predicted interval."""
         return self.low <= self.measured <= self.high
 
 
 @dataclass(frozen=True, slots=True)
 class _Number:
-    """What is looked at.
+    """A predicted quantity.
 
     Attributes:
-        name: What it is.
-        unit: Of it.
-        of: Of a window; NaN where the window does not say it.
-        tolerance: Share of the prediction that a twin may be wrong by.
-        more: And so much more, in the unit.
+        name: Name of the quantity.
+        unit: Unit of the quantity.
+        of: Computes it for a window; NaN if undefined.
+        tolerance: Tolerated relative error.
+        more: Additional tolerated error, in the unit.
     """
 
     name: str
@@ -86,13 +86,13 @@ def _round_trip(quantile: float) -> _Number:
 
 
 def predict(line: Line, held_out: Sequence[Loaded], *, seed: int, jobs: int = 0) -> list[Predicted]:
-    """Goodput, median and 95 % of the round trips of each part, by the twin.
+    """Predict goodput, median and 95th percentile of the round-trip times of each part.
 
     Args:
         line: The twin.
-        held_out: Measured, and not fitted to.
-        seed: Of the simulation.
-        jobs: Threads; 0 for one a core.
+        held_out: Measured parts not used in the fit.
+        seed: Seed of the simulation.
+        jobs: Threads; 0 for one per core.
     """
     found = []
     for load in held_out:
@@ -112,7 +112,7 @@ def _predicted(load: Loaded, runs: Sequence[Window], number: _Number) -> Predict
     if not math.isfinite(measured) or len(values) < 2:
         return None
     interval = prediction_interval(values)
-    # The twin was fitted to one part, which differs from run to run as much as the one predicted.
+    # The fitted part varies from run to run as much as the predicted part.
     reach = math.sqrt(2.0) * interval.half_width
     slack = reach + number.tolerance * interval.value + number.more
     return Predicted(

@@ -1,6 +1,7 @@
-"""How the distance from the measurement grows as one parameter of a twin is moved.
+"""Distance from the measurement as a function of one parameter of a twin.
 
-A curve that is steep says that the parameter is known; a flat one, that it is not identifiable.
+A steep curve means that the parameter is well identified; a flat curve means that it is not
+identifiable.
 """
 
 from __future__ import annotations
@@ -16,17 +17,17 @@ from dumbbell.twin.simulated import simulated
 from dumbbell.twin.summary import distance, summary
 
 FACTORS = (0.6, 0.75, 0.87, 1.0, 1.15, 1.33, 1.7)
-"""By which a parameter is multiplied."""
+"""Factors applied to a parameter."""
 _REPLICATIONS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """Of one parameter.
+    """Profile of one parameter.
 
     Attributes:
-        name: Its name.
-        distances: At `FACTORS`, in squares of what is expected.
+        name: Name of the parameter.
+        distances: Distance at each of `FACTORS`, as a sum of squared standardized differences.
     """
 
     name: str
@@ -34,12 +35,12 @@ class Profile:
 
 
 def profiles(twin: Twin, scenes: Sequence[Scene], *, jobs: int = 0) -> list[Profile]:
-    """Of the rates, sizes and the propagation.
+    """Return the profiles of the rates, sizes and the propagation delay.
 
     Args:
-        twin: Fitted.
-        scenes: Measured, with flows.
-        jobs: Threads; 0 for one a core.
+        twin: The fitted twin.
+        scenes: Measured scenes with flows.
+        jobs: Threads; 0 for one per core.
     """
     loads = [Loaded(scene) for scene in scenes if scene.flows]
     found = []
@@ -75,7 +76,7 @@ def _distances(
     seed: int,
     jobs: int,
 ) -> list[float]:
-    # The least round trip stays the measured one, so that a wrong propagation shows.
+    # The minimum RTT stays the measured one, so that a wrong propagation delay is visible.
     base_ms = least_ms(scenes)
     measured = summary(load.window, way, base_ms)
     runs = simulated(

@@ -1,4 +1,4 @@
-"""From files to scenes, by what is in them."""
+"""Reading of scenes from files, by their content."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ DURING: Mapping[str, frozenset[Way]] = {
     "--during-down": frozenset({Way.DOWN}),
     "--during-both": frozenset(Way),
 }
-"""Options for round trips whose file does not say what the line carried."""
+"""Options for round-trip logs that do not state the load of the line."""
 
 
 @dataclass(frozen=True, slots=True)
 class Measurements:
-    """All that was measured of a line.
+    """All measurements of a line.
 
     Attributes:
-        scenes: One a load, and idle ones.
-        notes: What was taken for granted or left out, a sentence each.
+        scenes: One scene per load, and idle scenes.
+        notes: Assumptions and omissions, a sentence each.
     """
 
     scenes: tuple[Scene, ...]
     notes: tuple[str, ...] = ()
 
     def loaded(self, way: Way) -> list[Scene]:
-        """Scenes that load a direction; those that load it alone before others."""
+        """Return scenes that load a direction; those that load it alone come first."""
         found = [scene for scene in self.scenes if way in scene.ways]
         return sorted(found, key=lambda scene: len(scene.ways))
 
@@ -45,17 +45,17 @@ def read_measurements(
     during: Mapping[str, Sequence[Path]],
     senders: Mapping[Way, str] | None = None,
 ) -> Measurements:
-    """Read them.
+    """Read the measurements.
 
     Args:
-        files: With loads of their own: Flent's, iperf3's, crusader's.
-        during: By an option of `DURING`, logs of ping and irtt.
-        senders: Congestion controllers by direction, in place of those that files say.
+        files: Files with loads: Flent's, iperf3's, crusader's.
+        during: Logs of ping and irtt, by option of `DURING`.
+        senders: Congestion controllers by direction, overriding those in the files.
 
     Raises:
-        SpecError: One is of no kind that says something of a line, or there are too many.
-        FormatError: One cannot be read.
-        OSError: The same.
+        SpecError: A file's kind does not describe a line, or there are too many files.
+        FormatError: A file cannot be parsed.
+        OSError: A file cannot be read.
     """
     count = len(files) + sum(map(len, during.values()))
     if count > MOST_FILES:
@@ -74,7 +74,7 @@ def read_measurements(
 
 
 def _of_file(path: Path, senders: Mapping[Way, str]) -> tuple[list[Scene], Sequence[str]]:
-    # Flent's reader and the logs' are for few: they are read when they are needed.
+    # Flent's reader and the log readers are rarely used, so they are imported on demand.
     from dumbbell.twin.flent_scene import scene_of_flent
     from dumbbell.twin.log_scenes import READ, loads_of_log
 
@@ -104,7 +104,7 @@ def _unread(log: Log) -> list[str]:
 
 
 def _add_round_trips(scenes: list[Scene], path: Path, option: str) -> Sequence[str]:
-    """Round trips as a scene of an idle line, or of the load that they were measured in."""
+    """Add round trips as a scene of an idle line, or of the load they were measured in."""
     from dumbbell.twin.log_scenes import round_trips_of_log
 
     log = _log(path)
@@ -129,7 +129,7 @@ def _add_round_trips(scenes: list[Scene], path: Path, option: str) -> Sequence[s
         allowed = "a file with the throughput of that load beside it, such as iperf3's JSON"
         raise SpecError(option, printable(path.name), allowed)
     scene = scenes[place]
-    # Both are taken to have begun together: the programs' clocks are two, or not said.
+    # Both are assumed to start together: their clocks differ or are not stated.
     scenes[place] = replace(
         scene,
         source=f"{scene.source} and {printable(path.name)}",

@@ -1,4 +1,4 @@
-"""A twin: the line that was found, how sure each of its numbers is, and how it predicts."""
+"""A twin: the fitted line, the uncertainty of its parameters, and its predictions."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dumbbell.twin.scene import Way
 
 
 class Trust(StrEnum):
-    """Whether a twin may be asked for advice."""
+    """Whether a twin may be used for advice."""
 
     PREDICTS = "predicts"
     FAILS = "predicts badly"
@@ -27,13 +27,13 @@ class Parameter:
     """A number of the line.
 
     Attributes:
-        name: Such as ``rate up``.
-        unit: Of the numbers.
-        value: By the fit; NaN where nothing is known.
-        low: Lower end of its 95 % interval; NaN unknown.
+        name: Name, such as ``rate up``.
+        unit: Unit of the numbers.
+        value: Fitted value; NaN if unknown.
+        low: Lower end of its 95 % interval; NaN if unknown.
         high: Upper end.
-        direct: By arithmetic on the measurement alone; NaN where there is none.
-        unidentifiable: Why the measurement does not say it; empty where it does.
+        direct: Value computed from the measurement without simulation; NaN without one.
+        unidentifiable: Why the measurement does not identify it; empty if it does.
     """
 
     name: str
@@ -47,17 +47,17 @@ class Parameter:
 
 @dataclass(frozen=True, slots=True)
 class Twin:
-    """What was found.
+    """The result of an estimation.
 
     Attributes:
-        line: The line; of a direction without a load it is a copy of the other.
-        ways: Directions that were measured under a load.
+        line: The line; a direction without load is a copy of the opposite direction.
+        ways: Directions measured under load.
         parameters: Its numbers.
-        decisions: By direction, of the discipline.
-        predicted: Numbers of what it was not fitted to.
-        sources: Files.
-        notes: What was taken for granted, a sentence each.
-        seed: Of all its simulations.
+        decisions: Decision on the discipline by direction.
+        predicted: Predictions of data not used in the fit.
+        sources: Names of the files.
+        notes: Assumptions, a sentence each.
+        seed: Seed of all its simulations.
     """
 
     line: Line
@@ -71,23 +71,23 @@ class Twin:
 
     @property
     def trust(self) -> Trust:
-        """By what it predicted."""
+        """Return the trust, based on its predictions."""
         if not self.predicted:
             return Trust.UNTESTED
         return Trust.PREDICTS if all(p.is_inside for p in self.predicted) else Trust.FAILS
 
     @property
     def misses(self) -> Sequence[Predicted]:
-        """What it predicted wrongly."""
+        """Return its wrong predictions."""
         return [each for each in self.predicted if not each.is_inside]
 
     def parameter(self, name: str) -> Parameter | None:
-        """One of them; None where there is no such."""
+        """Return a parameter; None if there is none of that name."""
         return next((each for each in self.parameters if each.name == name), None)
 
     @property
     def document(self) -> dict[str, Any]:
-        """For JSON: numbers with their units in the keys' names or beside them; null unknown."""
+        """Return the JSON form: units are in key names or beside the numbers; null if unknown."""
         return {
             "trust": self.trust.value,
             "sources": list(self.sources),

@@ -1,4 +1,4 @@
-"""The scene that a run's tables show, simulated or imported."""
+"""The scene in a run's tables, simulated or imported."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ _NS_PER_MS = 1e6
 
 
 def flows_of_run(run: Run, ways: Mapping[str, Way]) -> tuple[MeasuredFlow, ...]:
-    """The flows of ``flow_samples`` that moved something.
+    """Return the flows of ``flow_samples`` that transferred data.
 
     Args:
-        run: With samples.
-        ways: Name of each flow that is wanted to the direction of its data.
+        run: A run with samples.
+        ways: Direction of the data of each wanted flow, by name.
     """
     found = []
     for name, way in ways.items():
@@ -36,10 +36,10 @@ def flows_of_run(run: Run, ways: Mapping[str, Way]) -> tuple[MeasuredFlow, ...]:
 
 
 def loaded_span_s(flows: Sequence[MeasuredFlow]) -> tuple[float, float]:
-    """From the first flow's first progress to the last one's last.
+    """Return the time from the first flow's first progress to the last flow's last progress.
 
     Args:
-        flows: At least one; each with two readings and more.
+        flows: At least one flow; each with at least two readings.
     """
     begins, ends = [], []
     for flow in flows:
@@ -59,16 +59,16 @@ def scene_of_run(
     controllers: tuple[tuple[Way, str], ...] = (),
     span_s: tuple[float, float] | None = None,
 ) -> Scene:
-    """What happened, as a scene.
+    """Return the scene of a run.
 
     Args:
-        run: Simulated, or imported from a data file.
-        ways: Of the flows that are the load.
-        probes: Names of those that measured round trips; pooled.
-        source: What to call it.
-        controllers: Of the senders.
-        span_s: When the load began and ended; when left out, as the flows show it, or without any
-            from the first to the last round trip.
+        run: A run, simulated or imported from a data file.
+        ways: Directions of the flows of the load.
+        probes: Names of the probes whose round trips are pooled.
+        source: Name of the source.
+        controllers: Congestion controllers of the senders.
+        span_s: Begin and end of the load; by default those of the flows or, without flows, the
+            first and last round trip.
     """
     flows = flows_of_run(run, ways)
     sent, rtt, lost, interval_s = [], [], [], 0.2

@@ -1,7 +1,7 @@
-"""What was measured of a line under one load: throughput of flows and round trips beside them.
+"""Measurements of a line under one load: throughput of flows, and round trips.
 
-A measurement and a simulated run become the same `Scene`, so every number that is made of one is
-made of the other in the same way.
+Measurements and simulated runs are both converted to `Scene`, so every number is computed in the
+same way for both.
 """
 
 from __future__ import annotations
@@ -17,34 +17,34 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 SETTLING_S, _SETTLING = 2.0, 0.2
-"""Left out of means after the load begins, when senders fill their buffers and leave slow start:
-so long, or that share of a short load."""
+"""Time excluded from means at the beginning of the load (initial buffer filling and slow start): in
+seconds, or as a share of a short load."""
 _TOP = 0.98
-"""Quantile of delay that stands for a full queue: of a drop-tail queue a little below its size."""
+"""Quantile of delay that represents a full queue: slightly below the size of a drop-tail queue."""
 _BIN_S = 1.0
 
 
 class Way(StrEnum):
-    """A direction of the line, as seen from the home."""
+    """A direction of the line, seen from the home."""
 
     UP = "up"
     DOWN = "down"
 
     @property
     def other(self) -> Way:
-        """The opposite one."""
+        """Return the opposite direction."""
         return Way.DOWN if self is Way.UP else Way.UP
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MeasuredFlow:
-    """What one TCP flow moved.
+    """Data transferred by one TCP flow.
 
     Attributes:
-        way: Of its data.
+        way: Direction of its data.
         t_s: Ends of the intervals, ascending; shape (n,).
-        payload_bytes: Delivered until then since the first; shape (n,).
-        srtt_ms: The sender's smoothed round trip at each; NaN unknown; shape (n,).
+        payload_bytes: Bytes delivered up to each end, since the first; shape (n,).
+        srtt_ms: The sender's smoothed RTT at each end; NaN if unknown; shape (n,).
     """
 
     way: Way
@@ -53,7 +53,7 @@ class MeasuredFlow:
     srtt_ms: Floats
 
     def moved_bytes(self, begin_s: float, end_s: float) -> float:
-        """Payload between two times, linear between readings."""
+        """Return the payload between two times, interpolated linearly."""
         at = np.interp([begin_s, end_s], self.t_s, self.payload_bytes)
         return float(at[1] - at[0])
 
@@ -63,16 +63,16 @@ class Scene:
     """A line under one load.
 
     Attributes:
-        source: The file, as it can be shown.
-        begin_s: When the load began, on the clock of the arrays; of an idle line the first round
+        source: Printable name of the file.
+        begin_s: Begin of the load, on the clock of the arrays; of an idle line, the first round
             trip.
-        end_s: When it ended.
-        flows: That were the load; none of an idle line.
-        sent_s: When each answered request was sent, ascending; shape (n,).
-        rtt_ms: Its round trip; shape (n,).
-        lost: Share of the requests without an answer, 0 to 1.
-        interval_s: Between requests.
-        controllers: The senders' congestion controller by direction, where it is known.
+        end_s: End of the load.
+        flows: Flows of the load; none for an idle line.
+        sent_s: Sending times of the answered requests, ascending; shape (n,).
+        rtt_ms: Round-trip times; shape (n,).
+        lost: Share of unanswered requests, 0 to 1.
+        interval_s: Interval between requests.
+        controllers: The senders' congestion controller by direction, if known.
     """
 
     source: str
@@ -86,17 +86,17 @@ class Scene:
     controllers: tuple[tuple[Way, str], ...] = ()
 
     def count(self, way: Way) -> int:
-        """Flows that send in a direction."""
+        """Return the number of flows that send in a direction."""
         return sum(flow.way is way for flow in self.flows)
 
     @property
     def ways(self) -> frozenset[Way]:
-        """Directions that carried a load."""
+        """Return the directions that carried a load."""
         return frozenset(flow.way for flow in self.flows)
 
     @property
     def load(self) -> str:
-        """What it was, in a word or two."""
+        """Return a name of the load, of one or two words."""
         match sorted(self.ways):
             case []:
                 return "idle"
@@ -109,15 +109,15 @@ class Scene:
 
     @property
     def length_s(self) -> float:
-        """Of the load."""
+        """Return the length of the load."""
         return self.end_s - self.begin_s
 
     def controller(self, way: Way) -> str:
-        """The senders' controller; Linux's default where nothing says it."""
+        """Return the senders' controller; Linux's default if not stated."""
         return dict(self.controllers).get(way, "cubic")
 
     def between(self, begin: float, end: float) -> Window:
-        """A part of the load, by shares of its length from 0 to 1."""
+        """Return a part of the load, by shares of its length from 0 to 1."""
         begin_s = self.begin_s + begin * self.length_s
         return Window(self, begin_s, self.begin_s + end * self.length_s)
 
@@ -127,9 +127,9 @@ class Window:
     """A part of a scene's load.
 
     Attributes:
-        scene: Of which.
-        begin_s: On its clock.
-        end_s: On its clock.
+        scene: The scene.
+        begin_s: Begin, on its clock.
+        end_s: End, on its clock.
     """
 
     scene: Scene
@@ -138,12 +138,12 @@ class Window:
 
     @property
     def settled_s(self) -> float:
-        """From when means are taken."""
+        """Return the time from which means are taken."""
         settling_s = min(SETTLING_S, _SETTLING * self.scene.length_s)
         return min(max(self.begin_s, self.scene.begin_s + settling_s), self.end_s)
 
     def goodput_mbps(self, way: Way) -> float:
-        """Payload of all flows of a direction, Mbit/s; NaN without a load or a time."""
+        """Return the payload rate of a direction's flows, Mbit/s; NaN without load or times."""
         span_s = self.end_s - self.settled_s
         moved = [
             flow.moved_bytes(self.settled_s, self.end_s)
@@ -153,11 +153,13 @@ class Window:
         return 8e-6 * math.fsum(moved) / span_s if moved and span_s > 0 else math.nan
 
     def variation(self, way: Way) -> float:
-        """Spread over median of the goodput in bins of a second; NaN without four.
+        """Return spread over median of the goodput in bins of a second; NaN with fewer than four
+        bins.
 
-        The spread is the range between quartiles over 1.349, a normal's standard deviation: a
-        hole in the sequence gives a second with little and one with much, which say nothing of
-        the rate. Of the load's last three quarters: its beginning is the flows' own.
+        The spread is the interquartile range over 1.349, the standard deviation of a normal
+        distribution. It is robust to a sequence hole, which gives one second with low goodput and
+        one with high goodput independent of the rate. Only the load's last three quarters are used,
+        because its beginning depends on the flows.
         """
         begin_s = max(self.settled_s, self.scene.begin_s + self.scene.length_s / 4)
         edges = np.arange(begin_s, self.end_s + 1e-9, _BIN_S)
@@ -168,9 +170,9 @@ class Window:
         return float((high - low) / 1.349 / middle)
 
     def unevenness(self, way: Way) -> float:
-        """How unequally flows share, mean over bins of a second of standard deviation over mean.
+        """Return the unfairness: mean over one-second bins of standard deviation over mean.
 
-        0: all get the same in each second. NaN with fewer than two flows or bins.
+        0: all flows get the same in each second. NaN with fewer than two flows or bins.
         """
         edges = np.arange(self.settled_s, self.end_s + 1e-9, _BIN_S)
         each = self._binned(way, edges)
@@ -189,23 +191,23 @@ class Window:
         return np.array([np.diff(np.interp(edges_s, flow.t_s, flow.payload_bytes)) for flow in own])
 
     def round_trips_ms(self) -> Floats:
-        """Of the requests sent in the window."""
+        """Return the round trips of requests sent in the window."""
         sent = self.scene.sent_s
         found: Floats = self.scene.rtt_ms[(sent >= self.begin_s) & (sent <= self.end_s)]
         return found
 
     def rtt_ms(self, quantile: float) -> float:
-        """A quantile of them, by linear interpolation; NaN of fewer than five."""
+        """Return a quantile of them, by linear interpolation; NaN with fewer than five."""
         found = self.round_trips_ms()
         return float(np.quantile(found, quantile)) if len(found) >= 5 else math.nan
 
     @property
     def top_ms(self) -> float:
-        """The round trip while the queue is as full as it gets."""
+        """Return the round-trip time when the queue is fullest."""
         return self.rtt_ms(_TOP)
 
     def srtt_ms(self, way: Way) -> float:
-        """Median of what senders of a direction say of their round trip; NaN unknown."""
+        """Return the median smoothed RTT of the senders of a direction; NaN if unknown."""
         found = [
             flow.srtt_ms[(flow.t_s > self.settled_s) & (flow.t_s <= self.end_s)]
             for flow in self.scene.flows
@@ -217,11 +219,11 @@ class Window:
 
 
 def least_ms(scenes: Sequence[Scene]) -> float:
-    """The least round trip of several; NaN where there is none."""
+    """Return the minimum round-trip time of several scenes; NaN if there is none."""
     found = [float(scene.rtt_ms.min()) for scene in scenes if len(scene.rtt_ms)]
     return min(found, default=math.nan)
 
 
 def shortened(scene: Scene, longest_s: float) -> Scene:
-    """The same with a load of at most so long: what comes later is left out."""
+    """Return the scene with its load cut to at most this length."""
     return replace(scene, end_s=min(scene.end_s, scene.begin_s + longest_s))

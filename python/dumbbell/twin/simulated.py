@@ -1,4 +1,4 @@
-"""A line under the load of a scene, simulated: the twin's side of every number."""
+"""Simulation of a line under the load of a scene, to compute the twin's numbers."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from dumbbell.twin.run_scene import scene_of_run
 from dumbbell.twin.scene import Scene, Way
 
 LONGEST_S = 40.0
-"""Of a load that is simulated; of a longer one, its beginning."""
+"""Maximum simulated length of a load; of a longer one, the beginning is simulated."""
 _MOST_BITS = 2.5e9
-"""Of a load that is simulated, both ways together."""
+"""Maximum simulated traffic, both directions together."""
 _LEAST_S = 4.5
 _IDLE_S = 2.0
 _END = {Way.UP: ("laptop", "server"), Way.DOWN: ("server", "laptop")}
@@ -25,18 +25,18 @@ _LEAST_INTERVAL_S = 0.02
 
 
 def simulated_length_s(scene: Scene, line: Line) -> float:
-    """How long a scene's load is simulated: as it was, within bounds of work."""
+    """Return the simulated length of a scene's load, limited to bound the work."""
     most_s = _MOST_BITS / max(1.0, sum(line.end(way).rate_bps for way in scene.ways))
     return max(min(scene.length_s, LONGEST_S, most_s), _LEAST_S)
 
 
 def scene_experiment(line: Line, scene: Scene, seed: int) -> Experiment:
-    """The line with the scene's flows and its pings.
+    """Return the line with the scene's flows and pings.
 
     Args:
         line: The twin.
-        scene: What it carries.
-        seed: All randomness follows from it.
+        scene: Its load.
+        seed: Seed of all random numbers.
     """
     length_s = simulated_length_s(scene, line)
     return Experiment.model_validate(
@@ -76,7 +76,7 @@ def _flows(scene: Scene, length_s: float) -> Iterator[dict[str, Any]]:
 
 
 def simulated_scene(run: Run, scene: Scene, line: Line) -> Scene:
-    """What a run of `scene_experiment` shows."""
+    """Return a run of `scene_experiment` as a scene."""
     ways = {name: Way(name.split("-")[0]) for name in run.flow_names}
     length_s = simulated_length_s(scene, line)
     return scene_of_run(
@@ -87,17 +87,17 @@ def simulated_scene(run: Run, scene: Scene, line: Line) -> Scene:
 def simulated(
     lines: Sequence[Line], scene: Scene, *, seed: int, replications: range, jobs: int = 0
 ) -> list[list[Scene]]:
-    """Each line under a scene's load, with the same random numbers (common random numbers).
+    """Simulate each line under a scene's load, with common random numbers.
 
     Args:
-        lines: Which.
-        scene: Load, by number of flows, controllers and length.
-        seed: Of all.
-        replications: Which; each is a run of every line.
-        jobs: Threads; 0 for one a core.
+        lines: The lines.
+        scene: The load: number of flows, controllers and length.
+        seed: Seed of all runs.
+        replications: Replications; each runs every line.
+        jobs: Threads; 0 for one per core.
 
     Returns:
-        Of each line the scenes, in the order of the replications.
+        The scenes of each line, in the order of the replications.
     """
     places = [(line, number) for line in range(len(lines)) for number in replications]
     done: dict[int, Scene] = {}

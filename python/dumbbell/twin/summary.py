@@ -1,4 +1,4 @@
-"""The numbers by which a twin is held against a measurement, of a window of a scene."""
+"""Statistics of a scene's window used to compare a twin with a measurement."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import numpy as np
 from dumbbell.twin.scene import Way, Window
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.98)
-"""Of the round trips under load."""
+"""Quantiles of the round-trip times under load."""
 _DELAY_FLOOR_MS = 0.5
-"""Added to delays before their logarithm: less is noise of hosts and clocks."""
+"""Added to delays before taking logarithms: smaller values are noise of hosts and clocks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A number that both sides have.
+    """A statistic computed for both sides.
 
     Attributes:
-        name: What it is.
-        weight: Of its square in the distance; numbers that know of each other share one.
-        tolerance: What a simulator that is right in all else may be wrong by, in its own unit.
+        name: Name of the statistic.
+        weight: Weight of its square in the distance; correlated statistics share one weight.
+        tolerance: Tolerated model error, in its unit.
     """
 
     name: str
@@ -32,8 +32,8 @@ class Compared:
 
 
 _TOP_TOLERANCE = 0.4
-"""Of the greatest delay: before a discipline that manages its queue it is the first second's, in
-which the simulator's senders and a kernel's differ."""
+"""Tolerance of the maximum delay: with AQM the maximum occurs in the first second, in which the
+simulator's and a kernel's senders differ."""
 DELAYS = tuple(
     Compared(
         f"log of the delay under load, {100 * q:.0f} %",
@@ -49,12 +49,12 @@ ALL = (*DELAYS, UNEVENNESS, SRTT, *GOODPUTS)
 
 
 def summary(window: Window, way: Way, base_ms: float) -> list[float]:
-    """The numbers of `ALL`, in that order; NaN where the scene does not say.
+    """Return the statistics of `ALL`, in that order; NaN if undefined for the scene.
 
     Args:
-        window: Of a scene in which the direction is loaded.
-        way: Which direction.
-        base_ms: The least round trip.
+        window: Window of a scene in which the direction is loaded.
+        way: The direction.
+        base_ms: The minimum round-trip time.
     """
     delays = [_log_delay(window.rtt_ms(q) - base_ms) for q in QUANTILES]
     goodputs = [window.goodput_mbps(each) for each in Way]
@@ -67,15 +67,17 @@ def summary(window: Window, way: Way, base_ms: float) -> list[float]:
 
 
 def distance(measured: Sequence[float], simulated: Sequence[Sequence[float]]) -> float:
-    """How far a measurement is from runs, in squares of what is expected of one more run.
+    """Return the distance of a measurement from runs, as a weighted sum of squares.
+
+    Differences are standardized by the expected variation of one further run.
 
     Args:
-        measured: As `summary` has it.
-        simulated: The same of each run, two and more.
+        measured: Result of `summary`.
+        simulated: Result of `summary` for each run; at least two runs.
 
     Returns:
-        The weighted sum over the numbers that both have: about their weights' sum where the line
-        is that of the runs; infinite where they have none in common.
+        The weighted sum over the statistics defined for both: about the sum of their weights if the
+        line equals that of the runs; infinite without common statistics.
     """
     total, known = 0.0, False
     for k, each in enumerate(ALL):

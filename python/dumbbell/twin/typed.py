@@ -1,4 +1,4 @@
-"""A twin of numbers that somebody typed: what a speed test and a ping say, and no file."""
+"""A twin of typed numbers, from a speed test and a ping, without a file."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from dumbbell.units import format_time
 NAME = "typed numbers"
 _SPEED_TOLERANCE = 0.05
 _DELAY_TOLERANCE = 0.2
-"""Of speeds and delays that were read off a speed test: share of the number, either way."""
+"""Tolerance of speeds and delays read off a speed test: relative, in both directions."""
 _QUEUED_NS = 10_000_000
-"""Of delay under load above the idle one: less may be any discipline."""
+"""Minimum queueing delay under load: with less, the discipline cannot be identified."""
 
 
 @dataclass(frozen=True, slots=True)
 class TypedNumbers:
-    """What was typed.
+    """The typed numbers.
 
     Attributes:
-        up_bps: Speed up as a speed test shows it: payload.
-        down_bps: Speed down.
-        rtt_ns: Round trip of an idle line.
-        loaded_up_ns: Round trip during an upload; None unknown.
-        loaded_down_ns: During a download.
+        up_bps: Upload speed as shown by a speed test: payload.
+        down_bps: Download speed.
+        rtt_ns: Round-trip time of the idle line.
+        loaded_up_ns: Round-trip time during an upload; None if unknown.
+        loaded_down_ns: Round-trip time during a download.
     """
 
     up_bps: int
@@ -39,14 +39,14 @@ class TypedNumbers:
 
 
 def twin_of_numbers(typed: TypedNumbers, seed: int) -> Twin:
-    """The twin, by arithmetic: nothing is fitted, and nothing can be predicted.
+    """Compute the twin directly: nothing is fitted, and nothing can be predicted.
 
     Args:
-        typed: What was typed.
-        seed: Of what is simulated of it later.
+        typed: The typed numbers.
+        seed: Seed of later simulations.
 
     Raises:
-        SpecError: A round trip under load is less than that of the idle line.
+        SpecError: A round-trip time under load is less than the idle one.
     """
     parameters = []
     ends = {}

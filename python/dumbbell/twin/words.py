@@ -1,4 +1,4 @@
-"""A twin in sentences and rows, for a terminal and a page."""
+"""A twin as sentences and rows, for a terminal and a page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dumbbell.twin.scene import Way
 
 
 def verdict(twin: Twin) -> str:
-    """Whether it may be asked for advice, and why."""
+    """State whether it may be used for advice, and why."""
     match twin.trust:
         case Trust.PREDICTS:
             count = len(twin.predicted)
@@ -30,7 +30,7 @@ def verdict(twin: Twin) -> str:
 
 
 def value_words(each: Parameter) -> str:
-    """A number with its interval as far as it is known."""
+    """Format a number with its interval, if known."""
     if math.isnan(each.value):
         return "?"
     if each.unidentifiable or math.isnan(each.low):
@@ -39,7 +39,7 @@ def value_words(each: Parameter) -> str:
 
 
 def class_words(twin: Twin, way: Way) -> str:
-    """What is known of a direction's discipline."""
+    """Describe the discipline of a direction, as far as known."""
     decision = twin.decisions.get(way)
     if decision is None:
         return DisciplineClass.NOT_IDENTIFIABLE.value
@@ -53,7 +53,7 @@ def class_words(twin: Twin, way: Way) -> str:
 
 
 def reasons(twin: Twin) -> Iterator[str]:
-    """What the measurement does not say, a sentence each."""
+    """State what the measurement does not identify, a sentence each."""
     for each in twin.parameters:
         if each.unidentifiable:
             yield f"{each.name}: {each.unidentifiable}."

@@ -1,1 +1,1 @@
-"""``dumbbell twin`` and ``dumbbell advise``: the model of a real line, and what to set on it."""
+"""``dumbbell twin`` and ``dumbbell advise``: a model of a real line, and settings for it."""

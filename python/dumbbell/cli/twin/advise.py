@@ -1,4 +1,4 @@
-"""``dumbbell advise TWIN|FILE... --for USE``: what to set on the router of a line."""
+"""``dumbbell advise TWIN|FILE... --for USE``: settings for the router of a line."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _known(asked: LineOptions, *, seed: int, jobs: int) -> KnownLine:
 
 
 def _is_twin(path: Path) -> bool:
-    """Whether a file begins as ``twin.json`` does."""
+    """Return whether a file begins like ``twin.json``."""
     if not path.is_file():
         return False
     with path.open("rb") as stream:
@@ -138,7 +138,7 @@ def _promised(
     seed: int,
     jobs: int,
 ) -> list[Predicted]:
-    """What the advised setting does under the load of later measurements, beside these."""
+    """Return the effect of the advised setting under the load of later measurements."""
     if not after:
         return []
     from dumbbell.errors import SpecError

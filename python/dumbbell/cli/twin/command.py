@@ -1,4 +1,4 @@
-"""``dumbbell twin FILE...``: a model of a real line, from what was measured of it."""
+"""``dumbbell twin FILE...``: a model of a real line, estimated from measurements."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dumbbell.twin.scene import Scene
 
 TWIN_JSON = "twin.json"
-"""Beside the page: what ``dumbbell advise`` reads."""
+"""File beside the page, read by ``dumbbell advise``."""
 
 
 def twin_command(

@@ -1,4 +1,4 @@
-"""What ``dumbbell twin`` and ``dumbbell advise`` are given: files, or typed numbers."""
+"""Arguments of ``dumbbell twin`` and ``dumbbell advise``: files, or typed numbers."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ Senders = Annotated[
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineOptions:
-    """What was typed of the line."""
+    """Options that describe the line."""
 
     files: Sequence[Path]
     idle: Sequence[Path]
@@ -107,10 +107,10 @@ class LineOptions:
         }
 
     def measurements(self) -> Measurements | None:
-        """What the files say; None where numbers were typed.
+        """Return the measurements in the files; None if numbers were typed.
 
         Raises:
-            SpecError: Both were given, or neither, or a file says nothing of a line.
+            SpecError: Both or neither were given, or a file does not describe a line.
             FormatError: A file cannot be read.
         """
         from dumbbell.twin.reading import read_measurements
@@ -137,10 +137,10 @@ class LineOptions:
         return read_measurements(self.files, during, senders)
 
     def twin_of_numbers(self, seed: int) -> Twin:
-        """The twin of typed numbers.
+        """Return the twin of typed numbers.
 
         Raises:
-            SpecError: One is lacking, or not allowed.
+            SpecError: A number is missing or invalid.
         """
         from dumbbell.twin.typed import TypedNumbers, twin_of_numbers
 

@@ -1,4 +1,4 @@
-"""A twin on a terminal."""
+"""Terminal output of a twin."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dumbbell.twin.words import class_words, reasons, value_words, verdict
 
 
 def print_twin(twin: Twin, console: Console) -> None:
-    """Its numbers, its disciplines, what is not identifiable, and how it predicts."""
+    """Print its numbers, disciplines, unidentifiable parameters, and predictions."""
     console.print(Text(f"Twin of {', '.join(twin.sources)}", style="bold"))
     table = _table("", "", "twin", "by arithmetic", keys=2)
     for each in twin.parameters:
@@ -42,11 +42,11 @@ def print_twin(twin: Twin, console: Console) -> None:
 
 
 def predicted_table(predicted: Sequence[Predicted], title: str) -> Table:
-    """Numbers that a twin predicted beside what was measured; a row each, named by three columns.
+    """Return predicted beside measured numbers, one row each, named by three columns.
 
     Args:
-        predicted: They.
-        title: Head of the first column.
+        predicted: The predictions.
+        title: Heading of the first column.
     """
     table = _table(title, "", "", "measured", "twin allows", "inside", keys=3)
     for number in predicted:
