@@ -1,4 +1,4 @@
-"""Numbers of logs, and what is in them over time."""
+"""Numbers of logs, and their time series."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ _SERIES: Mapping[type[Log], Callable[[Any], list[LogSeries]]] = {
 
 
 def log_numbers(log: Log) -> list[LogNumber]:
-    """The usual numbers of that program, in the order of a page."""
+    """Return the usual numbers of the program, in page order."""
     return _NUMBERS[type(log)](log)
 
 
 def log_series(log: Log) -> list[LogSeries]:
-    """What of it goes on over time."""
+    """Return the time series of the log."""
     return _SERIES[type(log)](log)

@@ -1,8 +1,8 @@
-"""Numbers of crusader's results: its own summary, and round trips as of other pings.
+"""Numbers of crusader's results: its summary, and round trips as in other pings.
 
-The summary's are defined as crusader 0.3 does (Zoxc/crusader, ``src/crusader-lib/src/plot.rs``):
-throughput without the first and last part of a load, and the greatest of round trips that are
-smoothed over windows of 400 ms.
+The summary's numbers are defined as in crusader 0.3 (Zoxc/crusader,
+``src/crusader-lib/src/plot.rs``): throughput without the first and last part of a load, and the
+maximum of the round-trip time smoothed over windows of 400 ms.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from dumbbell.metrics.logs.number import (
 )
 
 MOST_POINTS = 1 << 20
-"""Of a sum over time; an hour at 20 ms has 180,000."""
+"""Maximum points of a sum over time; an hour at 20 ms has 180,000."""
 _LEFT_OUT_S, _LEFT_OUT = 2.0, 0.2
-"""Of a load's beginning: a fifth, two seconds at most."""
+"""Part left out at a load's beginning: a fifth, at most two seconds."""
 _LEFT_OUT_OF_END_S, _LEFT_OUT_OF_END = 0.5, 0.1
 _LEAST_WINDOW_US = 200_000
 _GROUPS = ("download", "upload", "download of both", "upload of both")
@@ -34,14 +34,14 @@ _MBIT = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class _Sum:
-    """Bytes of streams together until instants at the interval of sampling, microseconds."""
+    """Total bytes of streams at the sampling instants, in microseconds."""
 
     at_us: Array
     bytes: Floats
 
 
 def crusader_numbers(log: CrusaderLog) -> list[LogNumber]:
-    """Of each load throughput, peak of the smoothed round trip, loss and round trips."""
+    """Return throughput, peak of the smoothed RTT, loss and round trips of each load."""
     sums = _sums(log)
     both = [sums[name] for name in _GROUPS[2:] if name in sums]
     loads = {name: sums[name] for name in _GROUPS[:2] if name in sums}
@@ -69,7 +69,7 @@ def crusader_numbers(log: CrusaderLog) -> list[LogNumber]:
 
 
 def crusader_series(log: CrusaderLog) -> list[LogSeries]:
-    """Round trips over the time of sending, and throughput of each group of streams."""
+    """Return round trips by time of sending, and throughput of each group of streams."""
     series = []
     if "pings" in log.tables:
         table = log.tables["pings"]
@@ -86,7 +86,7 @@ def crusader_series(log: CrusaderLog) -> list[LogSeries]:
 
 
 def _sums(log: CrusaderLog) -> dict[str, _Sum]:
-    """Of each group of streams, where it can be had."""
+    """Return the sum of each group of streams, if it can be computed."""
     step = log.sample_interval_ns // 1000
     if "streams" not in log.tables or step <= 0:
         return {}
@@ -105,7 +105,7 @@ def _sums(log: CrusaderLog) -> dict[str, _Sum]:
 
 
 def _interpolated(table: LogTable, keep: Array, step: int) -> _Sum | None:
-    """One stream at whole multiples of the interval; None of times that are too far apart."""
+    """Interpolate a stream at multiples of the interval; skip times that are too far apart."""
     at_us = np.maximum.accumulate(table["t_ns"][keep] // 1000)
     begin, end = int(at_us[0]) // step, -(-int(at_us[-1]) // step)
     if end - begin >= MOST_POINTS:
@@ -115,7 +115,7 @@ def _interpolated(table: LogTable, keep: Array, step: int) -> _Sum | None:
 
 
 def _together(sums: list[_Sum]) -> _Sum:
-    """Before a stream begins it has 0 bytes, and after its end what it had."""
+    """Add streams: 0 bytes before a stream begins, and its final value after its end."""
     step = min(
         (int(each.at_us[1] - each.at_us[0]) for each in sums if len(each.at_us) > 1), default=1
     )
@@ -131,7 +131,7 @@ def _together(sums: list[_Sum]) -> _Sum:
 
 
 def _window(log: CrusaderLog, name: str, load: _Sum) -> tuple[int, int] | None:
-    """When a load began and was to end: as crusader wrote it, else from its first byte."""
+    """Return begin and scheduled end of a load: as crusader wrote them, or from its first byte."""
     if "tests" in log.tables:
         tests = log.tables["tests"]
         for row in np.flatnonzero(tests["test"] == name)[:1].tolist():
@@ -190,7 +190,7 @@ def _echoes(of: str, log: CrusaderLog, which: str, window: tuple[int, int]) -> l
 def _peak(
     of: str, log: CrusaderLog, pings: Mapping[str, Array], window: tuple[int, int]
 ) -> list[LogNumber]:
-    """The greatest mean round trip of a window, and the delays of the same window."""
+    """Return the maximum mean RTT of a window, and the delays of the same window."""
     half_us = max(3 * log.ping_interval_ns // 1000, _LEAST_WINDOW_US)
     sent_us = pings["sent_ns"] // 1000
     begin, end = max(0, int(sent_us[0]) - half_us), int(sent_us[-1]) + half_us

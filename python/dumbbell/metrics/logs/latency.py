@@ -1,4 +1,4 @@
-"""Numbers of what measures delay: ping, irtt and D-ITG."""
+"""Numbers of programs that measure delay: ping, irtt and D-ITG."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _MS = 1e-6
 
 
 def ping_numbers(log: PingLog) -> list[LogNumber]:
-    """Requests, loss and round trips; of ``ping -q`` what its last line says."""
+    """Return requests, loss and round trips; for ``ping -q``, those of its last line."""
     rtt_ns = log.tables["requests"]["rtt_ns"]
     found = _answers(rtt_ns, log.sent, log.received)
     if len(rtt_ns):
@@ -37,7 +37,7 @@ def ping_numbers(log: PingLog) -> list[LogNumber]:
 
 
 def ping_series(log: PingLog) -> list[LogSeries]:
-    """Round trips: over time where ``-D`` says it, else by number."""
+    """Return round trips: over time with ``-D``, otherwise by sequence number."""
     table = log.tables["requests"]
     keep = table["rtt_ns"] >= 0
     at = table["received_epoch_ns"][keep]
@@ -48,7 +48,7 @@ def ping_series(log: PingLog) -> list[LogSeries]:
 
 
 def irtt_numbers(log: IrttLog) -> list[LogNumber]:
-    """Requests, loss (there and back where the server says it), round trips, one-way delays."""
+    """Return requests, loss (per direction if the server reports it), RTTs, one-way delays."""
     table = log.tables["round_trips"]
     found = _answers(table["rtt_ns"], log.sent, log.received)
     where = table["lost_where"]
@@ -70,7 +70,7 @@ def irtt_numbers(log: IrttLog) -> list[LogNumber]:
 
 
 def irtt_series(log: IrttLog) -> list[LogSeries]:
-    """Round trips over the time of sending."""
+    """Return round trips by time of sending."""
     table = log.tables["round_trips"]
     keep = (table["rtt_ns"] >= 0) & (table["sent_epoch_ns"] >= 0)
     t_s = _since_first(table["sent_epoch_ns"][keep])
@@ -78,7 +78,7 @@ def irtt_series(log: IrttLog) -> list[LogSeries]:
 
 
 def itg_numbers(log: ItgLog) -> list[LogNumber]:
-    """Of each flow: what ITGDec's summary says; of a list of packets the same from the packets."""
+    """Return the numbers of each flow, from ITGDec's summary or from a list of packets."""
     if "flows" in log.tables:
         return _itg_summary(log)
     if "packets" in log.tables:
@@ -96,7 +96,7 @@ def itg_numbers(log: ItgLog) -> list[LogNumber]:
 
 
 def itg_series(log: ItgLog) -> list[LogSeries]:
-    """Bitrate and delay over time, of the steps or of the packets in tenths of a second."""
+    """Return bitrate and delay over time, by steps or in tenths of a second."""
     if "steps" in log.tables:
         steps = log.tables["steps"]
         rate = steps["bitrate_bps"] / 1e6
@@ -119,7 +119,7 @@ def itg_series(log: ItgLog) -> list[LogSeries]:
     for flow in np.unique(table["flow"]).tolist():
         keep = table["flow"] == flow
         sent = table["sent_ns"][keep]
-        # In order of time: of several flows ITGDec lists many packets of one, then of another.
+        # In order of time: with several flows, ITGDec lists groups of packets of each flow.
         order = np.argsort(sent, kind="stable")
         t_s = _since_first(sent[order])
         delay = (table["received_ns"] - table["sent_ns"])[keep][order] * _MS
@@ -142,7 +142,7 @@ _OF_STEPS = {
 
 
 def _of_flow_steps(log: ItgLog) -> Iterator[tuple[str, str, str, str, Floats, Floats]]:
-    """Of each flow: whose, name, title, unit, times and values of the steps."""
+    """Return flow, name, title, unit, times and values of the steps of each flow."""
     table = log.tables["flow_steps"]
     for flow in dict.fromkeys(table["flow"].tolist()):
         keep = table["flow"] == flow
@@ -153,7 +153,7 @@ def _of_flow_steps(log: ItgLog) -> Iterator[tuple[str, str, str, str, Floats, Fl
 
 
 def _itg_flow_steps(log: ItgLog) -> list[LogNumber]:
-    """Means of the steps, and all that was lost."""
+    """Return the means of the steps, and the total loss."""
     found = []
     for of, name, title, unit, _, values in _of_flow_steps(log):
         if name in _OF_STEPS:
@@ -171,7 +171,7 @@ def _itg_summary(log: ItgLog) -> list[LogNumber]:
     for row in range(len(table)):
         number = int(table["flow"][row])
         if number == 0 and only:
-            continue  # the total of one flow is that flow
+            continue  # with a single flow the total equals that flow
         of = f"flow {number}" if number else "all flows"
         pkts, dropped = float(table["pkts"][row]), float(table["dropped_pkts"][row])
         if dropped < 0:  # the line is missing
@@ -223,7 +223,7 @@ def _itg_packets(log: ItgLog) -> list[LogNumber]:
                 of, "packet_rate_pps", "packet rate", "packets/s", _over(pkts, span_s), samples=pkts
             )
         )
-        # Numbers that come twice, where flows are not told apart, are those of two of them.
+        # If flows are not distinguished, duplicate numbers are from two flows.
         is_one = flow != 0 or pkts == len(np.unique(seq))
         if is_one and pkts + missing <= 20 * pkts:
             arrived = np.zeros(pkts + missing)
@@ -251,7 +251,7 @@ def _answers(rtt_ns: Array, sent: int, received: int) -> list[LogNumber]:
     ]
     lost = 100.0 * (sent - received) / sent if sent else float("nan")
     share = share_number("", "loss_percent", "lost", (rtt_ns < 0).astype(np.float64))
-    # The program's own count stands; the interval is of the requests that the file shows.
+    # The program's count is used; the interval is computed from the requests in the file.
     agrees = len(rtt_ns) == sent and abs(share.value - lost) < 1e-9
     interval = share.interval if agrees else None
     return [*found, LogNumber("", "loss_percent", "lost", "%", lost, interval, sent)]

@@ -1,8 +1,9 @@
 """Numbers of ndt7, as M-Lab defines them: of the last measurement of each test.
 
-Throughput is what the receiver got over the time (a download's by the client's application, else by
-what was acknowledged to the server), the round trip the least of the server's TCP, and what was
-sent again is bytes over bytes sent. Where a client's summary is there, it stands for them.
+Throughput is bytes received over time (for a download, bytes received by the client's application
+or else bytes acknowledged to the server). The round-trip time is the minimum RTT of the server's
+TCP, and the retransmission rate is retransmitted bytes over bytes sent. A client's summary
+overrides them.
 """
 
 from __future__ import annotations
@@ -20,11 +21,11 @@ _COUNTS = {
     ("upload", "server"): ("received_bytes", "bytes"),
     ("upload", "client"): ("bytes",),
 }
-"""What was received, by who measured; those that come first are better known."""
+"""Counters of received bytes by measuring side, the more reliable first."""
 
 
 def ndt7_numbers(log: Ndt7Log) -> list[LogNumber]:
-    """Of each test throughput, least round trip, what was sent again."""
+    """Return throughput, minimum RTT and retransmissions of each test."""
     found: list[LogNumber] = []
     for test in TESTS:
         values = _measured(log, test)
@@ -53,7 +54,7 @@ _TITLES = (
 
 
 def ndt7_series(log: Ndt7Log) -> list[LogSeries]:
-    """Throughput between measurements, and the server's smoothed round trip."""
+    """Return throughput between measurements, and the server's smoothed RTT."""
     series = []
     table = log.tables["measurements"]
     for (test, origin), columns in _COUNTS.items():
@@ -96,7 +97,7 @@ def _measured(log: Ndt7Log, test: str) -> dict[str, float]:
 
 
 def _rows(log: Ndt7Log, test: str, origin: str, column: str) -> Array:
-    """Rows of a test with a value, in the order of their times."""
+    """Return the rows of a test with a value, in time order."""
     table = log.tables["measurements"]
     keep = (table["test"] == test) & (table["origin"] == origin)
     rows = np.flatnonzero(keep & (table[column] >= 0) & np.isfinite(table["t_s"]))

@@ -1,4 +1,4 @@
-"""A number of a log, with an interval or the samples behind it, and what it is of over time."""
+"""A number of a log with its interval or samples, and a time series of a log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 PERCENTILES = (50, 95, 99)
 FEWEST_BATCHES, MOST_BATCHES = 10, 20
 _BATCH = 4
-"""Fewest samples of a batch."""
+"""Minimum samples in a batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,14 +23,14 @@ class LogNumber:
     """One number.
 
     Attributes:
-        of: Of which flow, queue or connection; empty of the whole.
-        name: What it is, with its unit at the end: ``rtt_mean_ms``. Two numbers of a name have one
-            definition, whatever program they are from.
-        title: As one says it: ``round trip, mean``.
+        of: The flow, queue or connection; empty for the total.
+        name: Name with its unit as suffix: ``rtt_mean_ms``. Numbers of the same name have the same
+            definition, for any program.
+        title: Title, such as ``round trip, mean``.
         unit: ``ms``, ``Mbit/s``, ``%``, ...
-        value: NaN where it is not defined.
-        interval: 95 %, of a mean whose samples are enough and, in batches, hardly correlated.
-        samples: Behind it; None where it is a count, or the program did not say.
+        value: Value; NaN if undefined.
+        interval: 95 % interval, of a mean with enough samples and nearly uncorrelated batches.
+        samples: Number of samples; None for a count, or if the program does not state it.
     """
 
     of: str
@@ -44,15 +44,15 @@ class LogNumber:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LogSeries:
-    """Something over time.
+    """A time series.
 
     Attributes:
-        of: As of a number.
-        name: As of a number, without ``_mean``.
-        title: As one says it.
-        unit: Of the values.
-        t_s: Seconds from the first of the file, or numbers of samples where no time is known.
-        values: As long as ``t_s``.
+        of: As in `LogNumber`.
+        name: As in `LogNumber`, without ``_mean``.
+        title: Title.
+        unit: Unit of the values.
+        t_s: Seconds from the first time in the file, or sample numbers if times are unknown.
+        values: Values, one for each of ``t_s``.
         is_timed: Whether ``t_s`` are seconds.
     """
 
@@ -66,12 +66,11 @@ class LogSeries:
 
 
 def mean_interval(samples: ArrayLike) -> Estimate | None:
-    """The 95 % interval of the mean of samples in their order, by batch means.
+    """Return the 95 % interval of the mean of ordered samples, by batch means.
 
     Returns:
-        None where there are fewer than ten batches of four, or the means of the batches are
-        correlated (by more than chance lets independent ones be): then no honest interval can be
-        had from the one log.
+        The interval; None if there are fewer than ten batches of four, or if the batch means are
+        significantly correlated: then a single log gives no valid interval.
     """
     x = np.asarray(samples, dtype=np.float64)
     batches = min(MOST_BATCHES, len(x) // _BATCH)
@@ -81,33 +80,33 @@ def mean_interval(samples: ArrayLike) -> Estimate | None:
         if lag_one(x, batches) > 2 / math.sqrt(batches):
             return None
         found = batch_means(x, batches)
-    except StatsError:  # the batches are all alike: what differs is before the first
+    except StatsError:  # the batches are all equal: only the samples before the first batch differ
         return None
-    # The batches leave out the first few samples: where those shift the mean, it is not steady.
+    # The batches leave out the first few samples: if those shift the mean, it is not stationary.
     return found if found.low <= x.mean() <= found.high else None
 
 
 def mean_number(of: str, name: str, title: str, unit: str, samples: Floats) -> LogNumber:
-    """The mean of samples in their order."""
+    """Return the mean of ordered samples."""
     value = float(samples.mean()) if len(samples) else float("nan")
     return LogNumber(of, name, title, unit, value, mean_interval(samples), len(samples))
 
 
 def share_number(of: str, name: str, title: str, hits: Floats) -> LogNumber:
-    """The share of ones among zeros and ones in their order, per cent."""
+    """Return the share of ones among ordered zeros and ones, per cent."""
     return mean_number(of, name, title, "%", hits * 100.0)
 
 
 def percentile_numbers(
     of: str, name: str, title: str, unit: str, samples: Floats
 ) -> list[LogNumber]:
-    """Minimum, percentiles as far as the samples reach them (R's type 7), and maximum."""
+    """Return minimum, percentiles supported by the number of samples (R's type 7), and maximum."""
     if not len(samples):
         return []
     n = len(samples)
     found = [LogNumber(of, f"{name}_min_{unit}", f"{title}, least", unit, float(samples.min()))]
     for each in PERCENTILES:
-        # Of fewer samples it is the maximum by another name.
+        # With fewer samples it would equal the maximum.
         if n * (100 - each) >= 100:
             value = float(np.percentile(samples, each))
             found.append(LogNumber(of, f"{name}_p{each}_{unit}", f"{title}, {each} %", unit, value))
@@ -121,6 +120,6 @@ def percentile_numbers(
 
 
 def known(values: NDArray[np.int64], scale: float = 1.0) -> Floats:
-    """Whole numbers that are known, times ``scale``."""
+    """Return the known integers, times ``scale``."""
     found: Floats = values[values >= 0].astype(np.float64) * scale
     return found

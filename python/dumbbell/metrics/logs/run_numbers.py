@@ -1,4 +1,4 @@
-"""The numbers of logs that a run has too, by the same definition."""
+"""The numbers of logs that a run also has, with the same definition."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ SAME: Mapping[LogFormat, Mapping[str, str]] = MappingProxyType(
         },
     }
 )
-"""Numbers that a run has by the same definition, and the definition."""
+"""Numbers of a run with the same definition, and that definition."""
 
 _PROBE, _FLOW, _QUEUE = "probe", "flow", "queue"
 KIND: Mapping[LogFormat, str] = MappingProxyType(
@@ -78,38 +78,38 @@ KIND: Mapping[LogFormat, str] = MappingProxyType(
         LogFormat.TC: _QUEUE,
     }
 )
-"""Of what in a run they are."""
+"""The kind of object in a run that the log's numbers describe."""
 
 
 @dataclass(frozen=True, slots=True)
 class Counterpart:
-    """What in a run a log is compared with.
+    """The object of a run that a log is compared with.
 
     Attributes:
         kind: ``probe``, ``flow`` or ``queue``.
-        names: Of one, or of several flows together.
+        names: Name of one object, or names of several flows combined.
     """
 
     kind: str
     names: tuple[str, ...]
 
     def __str__(self) -> str:
-        """``probe rtt``, ``flows a and b``."""
+        """Return text such as ``probe rtt``, ``flows a and b``."""
         several = "s" if len(self.names) > 1 else ""
         return f"{self.kind}{several} {', '.join(self.names)}"
 
 
 def counterpart(run: Run, format_: LogFormat, asked: Sequence[str]) -> Counterpart:
-    """What in the run a log of that format is compared with.
+    """Return the object of the run that a log of that format is compared with.
 
     Args:
         run: The run.
-        format_: Of the log.
-        asked: Names; empty for the only one of its kind, or of queues for the one where most is
-            held up on average.
+        format_: Format of the log.
+        asked: Names; empty for the only one of its kind or, for queues, the one with the longest
+            average backlog.
 
     Raises:
-        SpecError: There is none, there are several and none was named, or no such.
+        SpecError: There is none, there are several and none was named, or the name is unknown.
     """
     if format_ not in KIND:
         allowed = f"a log of {', '.join(each.value for each in KIND)}"
@@ -136,12 +136,12 @@ def counterpart(run: Run, format_: LogFormat, asked: Sequence[str]) -> Counterpa
 
 
 def run_numbers(run: Run, format_: LogFormat, of: Counterpart) -> dict[str, float]:
-    """The numbers of `SAME` that the run has; those it does not have are left out.
+    """Return the numbers of `SAME` that the run has; others are left out.
 
     Args:
-        run: With a description.
-        format_: Of the log that they stand beside.
-        of: What in the run.
+        run: A run with a description.
+        format_: Format of the log.
+        of: The object in the run.
     """
     found = _MAKERS[format_](run, of.names)
     return {
@@ -267,14 +267,14 @@ def _lost_datagrams(run: Run, names: Sequence[str]) -> float:
 
 
 def _sampled(run: Run, column: str, flow: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """What is known of it at the samples of the measured window."""
+    """Return the known values at the samples of the measured window."""
     keep = run.column("flow_samples", "t_ns", flow=flow) >= _described(run).warm_up_ns
     values = run.column("flow_samples", column, flow=flow)[keep]
     return values[values >= 0].astype(np.float64)
 
 
 def fullest_queue(run: Run) -> str:
-    """The queue that holds the most bytes on average."""
+    """Return the queue with the largest average backlog in bytes."""
     held = [
         float(run.column("queues", "backlog_mean_bytes", queue=name)[0]) for name in run.queue_names
     ]

@@ -1,4 +1,4 @@
-"""Numbers of what the kernel says of itself: sockets (ss) and queues (tc)."""
+"""Numbers of kernel state: sockets (ss) and queues (tc)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from dumbbell.metrics.logs.number import (
 )
 
 MOST_CONNECTIONS = 8
-"""Those that sent most; the table has all."""
+"""Maximum number of connections, those that sent most; the table has all."""
 _SAMPLED = (
     ("cwnd_pkts", "cwnd", "congestion window", "packets", 1.0),
     ("rtt_ns", "srtt", "smoothed round trip", "ms", 1e-6),
@@ -29,7 +29,7 @@ _SAMPLED = (
 
 
 def ss_numbers(log: SsLog) -> list[LogNumber]:
-    """Of each connection that sends: means of what was sampled, and what it sent again."""
+    """Return, for each sending connection, means of the samples, and retransmissions."""
     table = log.tables["sockets"]
     found: list[LogNumber] = []
     for name, rows in _connections(table):
@@ -48,7 +48,7 @@ def ss_numbers(log: SsLog) -> list[LogNumber]:
 
 
 def ss_series(log: SsLog) -> list[LogSeries]:
-    """Window, threshold, round trip, rates and repairs of each connection over time."""
+    """Return window, threshold, RTT, rates and retransmissions of each connection over time."""
     table = log.tables["sockets"]
     series: list[LogSeries] = []
     extra = (
@@ -67,7 +67,7 @@ def ss_series(log: SsLog) -> list[LogSeries]:
 
 
 def tc_numbers(log: TcLog) -> list[LogNumber]:
-    """Of each queue: what was sent and dropped between the first call and the last, backlog."""
+    """Return, for each queue, packets sent and dropped between first and last call, and backlog."""
     table = log.tables["queues"]
     found: list[LogNumber] = []
     for name, rows in _queues(table):
@@ -107,7 +107,7 @@ def tc_numbers(log: TcLog) -> list[LogNumber]:
 
 
 def _tins(log: TcLog) -> list[LogNumber]:
-    """Of each tin of cake that had packets: what came in and was dropped, and its delays."""
+    """Return, for each cake tin with packets, its arrivals, drops and delays."""
     if "tins" not in log.tables:
         return []
     table = log.tables["tins"]
@@ -136,7 +136,7 @@ def _tins(log: TcLog) -> list[LogNumber]:
 
 
 def tc_series(log: TcLog) -> list[LogSeries]:
-    """Backlog and what was dropped in each step, of each queue over time."""
+    """Return backlog and drops in each step, of each queue over time."""
     table = log.tables["queues"]
     series = []
     for name, rows in _queues(table):
@@ -165,7 +165,7 @@ def tc_series(log: TcLog) -> list[LogSeries]:
 
 
 def _connections(table: LogTable) -> list[tuple[str, Array]]:
-    """Connections that send, those that sent most first."""
+    """Return the sending connections, those that sent most first."""
     ends = list(zip(table["local"].tolist(), table["peer"].tolist(), strict=True))
     rows: dict[tuple[str, str], list[int]] = {}
     for index, each in enumerate(ends):
@@ -177,13 +177,14 @@ def _connections(table: LogTable) -> list[tuple[str, Array]]:
         return next((int(m) for c in columns if (m := table[c][each[1]].max()) > 0), 0)
 
     found.sort(key=sent, reverse=True)
-    # A control connection says a few hundred bytes and nothing of the path under load.
+    # A control connection sends a few hundred bytes and is not informative about the path under
+    # load.
     most = sent(found[0]) if found else 0
     return [each for each in found if sent(each) * 100 >= most][:MOST_CONNECTIONS]
 
 
 def _queues(table: LogTable) -> list[tuple[str, Array]]:
-    """Queues, without those that never had a packet if any had one."""
+    """Return the queues, except those that never had a packet if any had one."""
     rows: dict[str, list[int]] = {}
     for index, name in enumerate(table["queue"].tolist()):
         rows.setdefault(name, []).append(index)
@@ -214,10 +215,10 @@ def _rates(table: LogTable, rows: Array, name: str, *, has_times: bool) -> list[
 
 
 def _grown(counter: Array | Sequence[int], *, of_one: bool) -> float:
-    """How much a counter grew from the first to the last; of one look what it says.
+    """Return the growth of a counter from the first to the last reading.
 
-    A counter that was set to 0 in between (a queue made anew) is taken on from there. NaN where
-    one of the looks does not say it.
+    A counter that was reset to 0 (a queue that was replaced) is continued. With a single reading,
+    return its value. NaN if a reading is missing.
     """
     values = np.asarray(counter, dtype=np.float64)
     if (values < 0).any():

@@ -1,4 +1,4 @@
-"""Numbers of what measures throughput: iperf3, iperf 2 and netperf."""
+"""Numbers of programs that measure throughput: iperf3, iperf 2 and netperf."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MBIT = 1e-6
 
 
 def iperf3_numbers(log: Iperf3Log) -> list[LogNumber]:
-    """Throughput of each direction as its end says it, then of its intervals and sockets."""
+    """Return the throughput of each direction from the final report, intervals and sockets."""
     found: list[LogNumber] = []
     for is_reverse in (0, 1):
         found += _sums(log.tables["sums"], is_reverse, _direction(log, is_reverse))
@@ -35,7 +35,7 @@ def iperf3_numbers(log: Iperf3Log) -> list[LogNumber]:
             )
         )
         rtt = table["rtt_us"]
-        # Before 3.7 an interval does not say which side it is; only a sender knows round trips.
+        # Before 3.7 an interval does not state its side; only a sender has round trips.
         if sender != 0 and (rtt > 0).any():
             title = "smoothed round trip at their ends, mean"
             found.append(mean_number(of, "srtt_mean_ms", title, "ms", rtt[rtt > 0] * 1e-3))
@@ -47,7 +47,7 @@ def iperf3_numbers(log: Iperf3Log) -> list[LogNumber]:
 
 
 def iperf3_series(log: Iperf3Log) -> list[LogSeries]:
-    """Throughput of each stream over time, and of TCP senders window, round trip, repairs."""
+    """Return the throughput of each stream over time, and TCP senders' window, RTT and resends."""
     table = log.tables["intervals"]
     series = []
     for socket in dict.fromkeys(table["socket"].tolist()):
@@ -67,10 +67,10 @@ def iperf3_series(log: Iperf3Log) -> list[LogSeries]:
 
 
 def iperf_numbers(log: IperfLog) -> list[LogNumber]:
-    """Throughput of all streams as their ends say it; of datagrams also their loss and jitter.
+    """Return the final throughput of all streams; for datagrams also loss and jitter.
 
-    iperf 2 does not say who printed it. Only a receiver counts lost datagrams, so where they are
-    counted the throughput is what was received.
+    iperf 2 does not state which side printed a report. Only a receiver counts lost datagrams, so
+    with such counts the throughput is that of the receiver.
     """
     found: list[LogNumber] = []
     whole = log.whole()
@@ -96,7 +96,7 @@ def iperf_numbers(log: IperfLog) -> list[LogNumber]:
 
 
 def iperf_series(log: IperfLog) -> list[LogSeries]:
-    """Throughput of each stream over time, and what receivers of datagrams missed."""
+    """Return the throughput of each stream over time, and datagrams lost at receivers."""
     table = log.tables["intervals"]
     series = []
     for stream in dict.fromkeys(table["stream"].tolist()):
@@ -113,7 +113,7 @@ def iperf_series(log: IperfLog) -> list[LogSeries]:
 
 
 def netperf_numbers(log: NetperfLog) -> list[LogNumber]:
-    """What each test's result line says, and the mean of the interim results."""
+    """Return the numbers of each test's result line, and the mean of the interim results."""
     table = log.tables["tests"]
     found: list[LogNumber] = []
     for row in range(len(table)):
@@ -145,7 +145,7 @@ def netperf_numbers(log: NetperfLog) -> list[LogNumber]:
 
 
 def netperf_series(log: NetperfLog) -> list[LogSeries]:
-    """Interim results over time."""
+    """Return interim results over time."""
     interim = log.tables["interim"]
     series = []
     for test in dict.fromkeys(interim["test"].tolist()):
@@ -171,7 +171,7 @@ def _direction(log: Iperf3Log, is_reverse: int) -> str:
 
 
 def _sums(table: LogTable, is_reverse: int, of: str) -> list[LogNumber]:
-    """Of the lines for all streams together."""
+    """Return the lines with totals of all streams."""
     found: list[LogNumber] = []
     whole = (table["socket"] == -1) & (table["is_reverse"] == is_reverse)
     for row in np.flatnonzero(whole).tolist():
@@ -184,7 +184,7 @@ def _sums(table: LogTable, is_reverse: int, of: str) -> list[LogNumber]:
             found.append(LogNumber(of, "sent_mbps", "throughput sent", "Mbit/s", rate))
             found += _repairs(table, row, of)
         elif not (whole & (table["side"] != "both")).any():
-            # Before 3.7 a UDP test has this line alone: the rate is the sender's.
+            # Before 3.7 a UDP test has only this line: the rate is the sender's.
             found.append(LogNumber(of, "sent_mbps", "throughput sent", "Mbit/s", rate))
             found += _datagrams(table, row, of)
     return found
@@ -212,14 +212,14 @@ def _repairs(table: LogTable, row: int, of: str) -> list[LogNumber]:
 
 
 def _counted(table: LogTable, sender: int) -> dict[str, Floats]:
-    """The intervals of one side that ``--omit`` does not leave out."""
+    """Return the intervals of one side that ``--omit`` does not exclude."""
     keep = (table["is_sender"] == sender) & (table["is_omitted"] == 0)
     keep &= np.isfinite(table["throughput_bps"]) & np.isfinite(table["end_s"])
     return {each.name: table[each.name][keep] for each in table.columns}
 
 
 def _summed_rates(table: dict[str, Floats]) -> Floats:
-    """Of all streams of an interval together, Mbit/s: those that end within 50 ms."""
+    """Return total rates of all streams per interval, Mbit/s: intervals that end within 50 ms."""
     ends = np.round(table["end_s"] * 10)
     return np.array(
         [table["throughput_bps"][ends == each].sum() * _MBIT for each in np.unique(ends)]

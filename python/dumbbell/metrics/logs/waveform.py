@@ -1,4 +1,4 @@
-"""Numbers of Waveform's bufferbloat test: its own throughput, and round trips of its samples."""
+"""Numbers of Waveform's bufferbloat test: its throughput, and round trips of its samples."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from dumbbell.metrics.logs.number import (
 
 
 def waveform_numbers(log: WaveformLog) -> list[LogNumber]:
-    """Of each stage throughput and round trips, and how much longer those are than unloaded."""
+    """Return throughput and RTTs of each stage, and their increase over the unloaded stage."""
     rates = log.tables["rates"]
     said = dict(zip(rates["stage"].tolist(), rates["throughput_mbps"].tolist(), strict=True))
     found: list[LogNumber] = []
@@ -38,7 +38,7 @@ def waveform_numbers(log: WaveformLog) -> list[LogNumber]:
 
 
 def waveform_series(log: WaveformLog) -> list[LogSeries]:
-    """Round trips of each stage by number: the export has no times."""
+    """Return round trips of each stage by sample number: the export has no times."""
     found = []
     for stage in STAGES:
         rtt_ms = _round_trips_ms(log, stage)
