@@ -1,7 +1,7 @@
-"""The laboratory: one page with the simulator inside, which answers while a slider moves.
+"""The laboratory: a page that contains the simulator and reruns it while a slider moves.
 
-`write_laboratory` writes it, with the experiments of `presets` and perhaps one of a file;
-`write_live` writes the bundle that makes the figures of studies' pages live.
+`write_laboratory` writes it, with the experiments of `presets` and optionally one from a file;
+`write_live` writes the bundle that runs the live figures of studies' pages.
 """
 
 from dumbbell.lab.experiments import LabExperiment, bottleneck_of

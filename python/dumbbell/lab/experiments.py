@@ -1,4 +1,4 @@
-"""An experiment as the page has it: resolved, with the queue that is looked at."""
+"""An experiment for the page: resolved, with the observed queue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dumbbell.lab.task import Task
 from dumbbell.spec import Experiment, Resolved
 
 SAMPLES = 300
-"""Of a run that takes none of its own: enough for a line."""
+"""Samples of a run whose experiment takes none: enough for a line."""
 _NS_PER_MS = 1_000_000
 
 
@@ -21,16 +21,15 @@ class LabExperiment:
     """An experiment of the page.
 
     Attributes:
-        id: What a link calls it.
-        title: What a person chooses it by.
+        id: Id used in links.
+        title: Title in the list.
         question: What to try, in a sentence.
-        experiment: As it is before anything is changed.
-        queue: Name of the queue that is looked at; the bottleneck when left out.
-        changes: What the page begins with, path to value; each can be taken back.
-        group: Under what it stands in the list of all, such as a study's title; alone at the top
-            when empty.
-        task: What a class is asked to do with it, shown beside the sliders.
-        is_own: Whether only this page knows it, so that a link carries it whole.
+        experiment: The experiment before changes.
+        queue: Name of the observed queue; the bottleneck when left out.
+        changes: Initial changes, value by path; each can be undone.
+        group: Group in the list, such as a study's title; at the top without a group when empty.
+        task: Exercise for a class, shown beside the sliders.
+        is_own: Whether only this page has it, so that a link must contain it completely.
     """
 
     id: str
@@ -44,10 +43,10 @@ class LabExperiment:
     task: Task | None = None
 
     def as_json(self) -> dict[str, Any]:
-        """For the page.
+        """Return the JSON form for the page.
 
         Raises:
-            SpecError: It has no links, or only what the kernel can run.
+            SpecError: It has no links, or only the kernel can run it.
         """
         names = self.experiment.queue_names
         queue = self.queue or bottleneck_of(self.experiment)
@@ -70,10 +69,10 @@ class LabExperiment:
 
 
 def bottleneck_of(experiment: Experiment) -> str:
-    """The queue that the first flow or probe finds slowest on its way; the first of equal ones.
+    """Return the slowest queue on the path of the first flow or probe; the first of equal ones.
 
     Raises:
-        SpecError: There are no links, or nobody sends.
+        SpecError: There are no links, or no senders.
     """
     described = Resolved(experiment.resolved())
     ends = [(flow.from_, flow.to) for flow in experiment.flows]
@@ -84,7 +83,7 @@ def bottleneck_of(experiment: Experiment) -> str:
 
     def rate(name: str) -> float:
         found = described.queue(name)
-        # A link that follows a trace is what one wants to look at.
+        # A link that follows a trace is preferred for observation.
         return 0 if found.trace is not None else found.served_bps or math.inf
 
     return min(way, key=rate)

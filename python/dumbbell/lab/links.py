@@ -1,4 +1,4 @@
-"""The link that opens the laboratory's page with an experiment."""
+"""A link that opens the laboratory's page with an experiment."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ import json
 from dumbbell.lab.experiments import LabExperiment
 
 _VERSION = 1
-"""Of what the page reads, `state.js`."""
+"""Version of the format read by `state.js`."""
 
 
 def state_hash(experiment: LabExperiment) -> str:
-    """What follows the address of any laboratory so that it begins with this experiment.
+    """Return the URL fragment that opens any laboratory with this experiment.
 
-    It has the resolved description inside: the page needs no file besides.
+    It contains the resolved description, so the page needs no further file.
 
     Raises:
-        SpecError: The experiment cannot be looked at.
+        SpecError: The experiment cannot be shown.
     """
     shown = experiment.as_json()
     own = {key: shown[key] for key in ("resolved", "queue", "task") if key in shown}

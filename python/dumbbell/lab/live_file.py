@@ -1,6 +1,6 @@
 """``live.js``, the bundle beside studies' pages that runs their live figures.
 
-It is a classic script, which a page may load from the disk where it may load no module.
+It is a classic script, because a page loaded from disk may not load modules.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ SCRIPT = (
         )
     ),
 )
-"""Of the page, each after those that it imports from."""
+"""Modules of the page, in dependency order."""
 WORKER = (
     *(
         modules.FOLDER / "page" / f"{name}.js"
@@ -81,7 +81,7 @@ WORKER = (
 
 
 def live_text() -> str:
-    """The bundle; where the simulator's module was not built, a script that does nothing."""
+    """Return the bundle; an empty script if the simulator's module was not built."""
     if not modules.has_module():
         return _ABSENT
     scopes = "\n".join(map(modules.scope, SCRIPT))
@@ -100,7 +100,7 @@ def write_live(folder: Path) -> Path:
     """Write the bundle into a folder of results.
 
     Args:
-        folder: The one above the studies' folders; made where it is not there.
+        folder: Parent of the studies' folders; created if missing.
 
     Returns:
         Path of the bundle.

@@ -1,8 +1,8 @@
-"""JavaScript modules put together into one script, with no tool besides Python.
+"""Bundling of JavaScript modules into one script, in Python only.
 
-A module imports names from modules of its own folder or of the one beside it
-(``import { a, b } from "../page/words.js";``), and exports functions, classes and constants where
-they are declared. Each becomes a constant with what it exports, in a scope of its own.
+A module imports names from modules of the same or a neighbouring folder (``import { a, b } from
+"../page/words.js";``), and exports functions, classes and constants at their declarations. Each
+module becomes a constant with its exports, in a separate scope.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class NoModuleError(DumbbellError):
 
 
 def joined(places: Sequence[Path]) -> str:
-    """Modules as one script, each after those that it imports from; the last exports nothing."""
+    """Return modules as one script, in dependency order; the last exports nothing."""
     *imported, last = places
     return "\n".join([*map(scope, imported), _with_constants(last.read_text(encoding="utf-8"))])
 
 
 def scope(place: Path) -> str:
-    """A module as a constant that has what it exports."""
+    """Return a module as a constant that holds its exports."""
     text = _with_constants(place.read_text(encoding="utf-8"))
     exported = ", ".join(_EXPORT.findall(text))
     inside = _EXPORT.sub("", text)
@@ -43,20 +43,20 @@ def scope(place: Path) -> str:
 
 
 def _with_constants(text: str) -> str:
-    """A module whose imports are taken from the constants of `scope`."""
+    """Return a module with imports replaced by the constants of `scope`."""
     return _IMPORT.sub(r"const \1 = module_\2;", text)
 
 
 def has_module() -> bool:
-    """Whether the simulator's module was built."""
+    """Return whether the simulator's module was built."""
     return (FOLDER / MODULE).is_file()
 
 
 def packed_module() -> str:
-    """The simulator's module, gzipped, in base64.
+    """Return the simulator's module, gzipped, in base64.
 
     Raises:
-        NoModuleError: It is not there.
+        NoModuleError: It was not built.
     """
     if not has_module():
         raise NoModuleError(
@@ -64,6 +64,6 @@ def packed_module() -> str:
             "this installation. Wheels bring it; in a clone of the sources, "
             "rustup target add wasm32-unknown-unknown, then make lab"
         )
-    # No time stamp: the same sources give the same page.
+    # No timestamp: the same sources give the same page.
     content = (FOLDER / MODULE).read_bytes()
     return base64.b64encode(gzip.compress(content, mtime=0)).decode("ascii")

@@ -18,7 +18,7 @@ SOURCES = Path(__file__).parent / "page"
 
 
 def _modules(names: str) -> tuple[Path, ...]:
-    """Of the page's folder, or of the live figures' with what both draw by (``live/chart``)."""
+    """Return modules of the page's folder, or of the live figures' folder (``live/chart``)."""
     return tuple(
         SOURCES.parent / (f"{n}.js" if "/" in n else f"page/{n}.js") for n in names.split()
     )
@@ -29,13 +29,13 @@ SCRIPT = _modules(
     " window classes lanes stage bucket sources fields task controls numbers form unpacked"
     " orders score game rules rule_worker rule_panel embedded taking answer main"
 )
-"""Of the page, each after those that it imports from."""
+"""Modules of the page, in dependency order."""
 WORKER = _modules(
     "engine turns ends live/tokens packets tokens_seen stack looking activities families series"
     " play worker"
 )
 RULE_WORKER = _modules("closed engine activities families series rule_run")
-"""Of the worker in which a rule runs that somebody has written."""
+"""Modules of the worker that runs a user's rule."""
 
 
 def _file(name: str) -> str:
@@ -43,7 +43,7 @@ def _file(name: str) -> str:
 
 
 def _rule_worker() -> str:
-    """What stands before a rule: names of its modules are not within the rule's reach."""
+    """Return the code before a rule; the rule cannot access the names of its modules."""
     scopes = "\n".join(map(modules.scope, RULE_WORKER))
     return (
         f'"use strict";\nconst dumbbell_rule = (() => {{\n{scopes}\n'
@@ -52,21 +52,21 @@ def _rule_worker() -> str:
 
 
 def _json(value: object) -> str:
-    """JSON that can stand in a script's element."""
+    """Return JSON that is safe inside a script element."""
     text = json.dumps(value, separators=(",", ":"), allow_nan=False)
     return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
 
 
 def page_text(experiments: Sequence[LabExperiment] = (), more: Sequence[LabExperiment] = ()) -> str:
-    """The page.
+    """Return the page.
 
     Args:
-        experiments: What it offers before the presets; it begins with the first.
-        more: What it offers after them.
+        experiments: Experiments listed before the presets; the first one is opened.
+        more: Experiments listed after the presets.
 
     Raises:
-        NoModuleError: The module is not there.
-        SpecError: One of them cannot be looked at.
+        NoModuleError: The simulator's module was not built.
+        SpecError: An experiment cannot be shown.
     """
     offered = [each.as_json() for each in (*experiments, *presets(), *more)]
     controllers = _engine.congestion_controllers()
@@ -85,11 +85,11 @@ def write_laboratory(
     experiments: Sequence[LabExperiment] = (),
     more: Sequence[LabExperiment] = (),
 ) -> None:
-    """Write the page beside its place, then put it there; arguments as of `page_text`.
+    """Write the page atomically, by a temporary file; arguments as in `page_text`.
 
     Raises:
-        NoModuleError: The module is not there.
-        SpecError: An experiment cannot be looked at.
+        NoModuleError: The simulator's module was not built.
+        SpecError: An experiment cannot be shown.
         OSError: The file cannot be written.
     """
     replace_file(place, page_text(experiments, more))

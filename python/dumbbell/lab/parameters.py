@@ -1,4 +1,4 @@
-"""Numbers of disciplines and policers that get sliders, from the table that the parser uses."""
+"""Numeric parameters of disciplines and policers with sliders, from the parser's table."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from typing import Any
 from dumbbell import _engine
 
 _STEPS = {"ns": (1, 1000, 8000), "bit/s": (8,)}
-"""Of what times and rates may be multiples: microseconds, those of ticks of 64 ns; whole bytes."""
+"""Steps of times and rates: microseconds, multiples of 64 ns ticks; whole bytes."""
 _NO_NUMBERS = ("word", "flag", "class", "band", "service curve")
-"""Units of what gets no slider."""
+"""Units of parameters without a slider."""
 _PRIME = 977
 _POLICER = "police rate 1mbit burst 10kb drop"
 
 
 def numbers() -> dict[str, Any]:
-    """What the page makes controls of, as JSON has it.
+    """Return the parameters with controls, in JSON form.
 
     ``numbers`` has for each discipline, for ``police`` and for classes (``htb class``) a list of
     parameters: ``name`` as typed, ``key`` and ``unit`` of the resolved number, its ``default``
@@ -35,11 +35,11 @@ def numbers() -> dict[str, Any]:
 
 
 Takes = Callable[[str, object], bool]
-"""Whether the parser takes a value for a key."""
+"""Tests whether the parser accepts a value for a key."""
 
 
 def _any(_: str, value: object) -> bool:
-    """Of a class no example says what else it takes."""
+    """Accept any value: no example shows what else a class accepts."""
     return value is not None and value != 0
 
 
@@ -68,12 +68,13 @@ def _numbers(table: Mapping[str, Any], takes: Takes = _any) -> Iterator[dict[str
         default = parameter["default"]
         is_number = not isinstance(default, bool) and isinstance(default, int | None)
         is_typed = parameter["argument"] and unit not in _NO_NUMBERS
-        # Of two words for one key the first is the number: tbf's latency is another form of limit.
+        # Of two words for one key the first is the number: tbf's latency is an alternative form of
+        # limit.
         if not is_number or not is_typed or key in seen:
             continue
         seen.add(key)
         least, most = parameter["bounds"]["least"], parameter["bounds"]["most"]
-        # A loss is a model with numbers of its own, and no number.
+        # A loss is a model with several parameters, not a number.
         if default is None and not takes(key, least):
             continue
         yield {
@@ -91,18 +92,18 @@ def _numbers(table: Mapping[str, Any], takes: Takes = _any) -> Iterator[dict[str
 
 
 def _own_default(parameter: Mapping[str, Any]) -> int | None:
-    """A number that is there when nothing is said, and none that only an example has."""
+    """Return a parameter's default, not the value of an example."""
     source = parameter["default_source"]
     has_own = not source.startswith(("required", "computed")) and parameter["default"]
     return parameter["default"] if has_own else None
 
 
 def _step(key: str, unit: str, takes: Takes) -> int:
-    """Of what the parser takes every multiple; the largest where it takes none of them."""
+    """Return the first step whose multiples the parser accepts; the last if none is accepted."""
     steps = _STEPS.get(unit, (1,))
     return next((step for step in steps if takes(key, _PRIME * step)), steps[-1])
 
 
 def _further(key: str) -> str:
-    """What a further argument is called: `delay TIME JITTER` has ``jitter_ns``."""
+    """Return the key of a further argument: `delay TIME JITTER` has ``jitter_ns``."""
     return key.rsplit("_", 1)[0].replace("_", " ")

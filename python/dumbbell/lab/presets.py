@@ -1,4 +1,4 @@
-"""The experiments that every page of the laboratory has."""
+"""The experiments on every page of the laboratory."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ _ABSENT = {
     "bufferbloat": ("mice", "on-off", "stream"),
     "bbr-against-cubic": ("reno",),
 }
-"""Flows that are not there until somebody wants some."""
+"""Flow groups with a count of zero until a user adds flows."""
 
 _GROUP = "Experiments"
 _CHOICE = (
@@ -363,7 +363,7 @@ _CHOICE = (
 
 @cache
 def presets() -> tuple[LabExperiment, ...]:
-    """What the page offers, the first one first."""
+    """Return the presets; the first one is opened."""
     found = []
     for title, question, toml in _CHOICE:
         experiment = Experiment.from_toml(toml)

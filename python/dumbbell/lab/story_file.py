@@ -1,7 +1,7 @@
-"""``story.html``: a call behind downloads, told in seven steps, each a run in the page.
+"""``story.html``: a call that competes with downloads, in seven steps, each a run in the page.
 
-Without a script, or without the simulator's module, it has pictures and answers of runs that were
-made when it was written.
+Without JavaScript, or without the simulator's module, it shows pictures and answers of runs made
+when the page was written.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ SCRIPT = (
     ),
     *(_SOURCES / f"{name}.js" for name in ("scenes", "funnel", "tank", "duel", "story")),
 )
-"""Of the page, each after those that it imports from."""
+"""Modules of the page, in dependency order."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """What stands in a step of the page as it is written.
+    """Static content of a step of the page.
 
     Attributes:
-        setting: Whose run its picture is of.
-        seen: The picture in words.
-        study: The study that has the evidence.
+        setting: Setting of the run in its picture.
+        seen: Description of the picture.
+        study: The study with the evidence.
     """
 
     setting: Setting
@@ -112,10 +112,10 @@ def _script_json(value: object) -> str:
 
 
 def story_text(studies: Collection[str] = ()) -> str:
-    """The page.
+    """Return the page.
 
     Args:
-        studies: Those whose pages lie beside it, to which it leads.
+        studies: Studies whose pages are in the same folder, linked from the page.
     """
     runs: dict[Setting, StoryRun] = {}
     parts: dict[str, str] = {}
@@ -124,7 +124,7 @@ def story_text(studies: Collection[str] = ()) -> str:
             runs[step.setting] = told(step.setting)
         run = runs[step.setting]
         parts[f"still_{name}"] = picture(run, step.seen)
-        # The picture is there for those who see no script; the wait is to be bet on first.
+        # The picture is for readers without JavaScript; other readers first predict the delay.
         parts[f"answer_{name}"] = html.escape(_answer(name, run))
         parts[f"how_{name}"] = _how(step.study, studies)
     has_module = modules.has_module()
@@ -141,7 +141,7 @@ def story_text(studies: Collection[str] = ()) -> str:
 
 
 def story_opening() -> Opening:
-    """What an index begins with that has the story beside it."""
+    """Return the index's first entry, if the story is in the same folder."""
     run = told(Setting())
     return Opening(
         address=STORY,
@@ -154,11 +154,11 @@ def story_opening() -> Opening:
 
 
 def write_story(folder: Path, studies: Collection[str] = ()) -> Path:
-    """Write the page beside its place, then put it there.
+    """Write the page atomically, by a temporary file.
 
     Args:
-        folder: Of the page.
-        studies: Those whose pages lie in folders beside it.
+        folder: Folder of the page.
+        studies: Studies whose pages are in neighbouring folders.
 
     Returns:
         Path of the page.

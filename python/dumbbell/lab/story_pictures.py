@@ -1,4 +1,4 @@
-"""Pictures of the story's runs, for a page without a script and for an overview."""
+"""Pictures of the story's runs, for a page without JavaScript and for an overview."""
 
 from __future__ import annotations
 
@@ -24,24 +24,26 @@ from dumbbell.report import palette
 WIDTH, HEIGHT = 720, 350
 _EXIT, _MIDDLE, _MOST_HIGH = 640.0, 96.0, 176.0
 _FUNNEL = 555.0
-"""From the exit to the wall of the largest buffer."""
+"""Distance from the exit to the wall of the largest buffer."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52.0, 708.0, 226.0, 316.0
-"""Of the line of waits."""
+"""Edges of the plot of delays."""
 MOST_MS = 700.0
 SHORTEST_MS, LATEST_MS = 150, 400
-"""One way, below which a call is fine and above which it is none (ITU-T G.114, 2003, clause 5)."""
+"""One-way delay up to which a call is good, and above which it is unacceptable (ITU-T G.114, 2003,
+clause 5)."""
 _NS_PER_S = 1_000_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Funnel:
-    """Places of packets in a queue that narrows towards its exit, so that few are seen as well.
+    """Layout of packets in a queue that narrows towards its exit, so that few packets are visible
+    too.
 
-    ``story/funnel.js`` has the same.
+    ``story/funnel.js`` has the same layout.
 
     Attributes:
-        size: Of a packet's square, with the gap round it.
-        rows: Of each column, the one at the exit first.
+        size: Size of a packet's square, including the gap.
+        rows: Rows of each column, the one at the exit first.
     """
 
     size: float
@@ -49,7 +51,7 @@ class Funnel:
 
     @classmethod
     def of(cls, width: float, height: float) -> Funnel:
-        """The one with the largest squares that holds the largest buffer."""
+        """Return the layout with the largest squares that holds the largest buffer."""
         size = math.sqrt(2 * width * height / FULL_PKTS)
         while True:
             columns, most = int(width // size), int(height // size)
@@ -59,13 +61,13 @@ class Funnel:
             size -= 0.05
 
     def places(self) -> Iterable[tuple[int, float]]:
-        """Column, and place above or below the middle in squares, of the first packet on."""
+        """Yield column, and offset from the middle in squares, from the first packet on."""
         for column, rows in enumerate(self.rows):
             for row in range(rows):
                 yield column, row - rows / 2
 
     def columns(self, packets: int) -> float:
-        """How many columns so many packets fill."""
+        """Return the number of columns that this number of packets fills."""
         left = packets
         for column, rows in enumerate(self.rows):
             if left <= rows:
@@ -75,11 +77,11 @@ class Funnel:
 
 
 def picture(told: StoryRun, words: str) -> Markup:
-    """A run: its queue as the longest wait of the call begins, and the call's waits all the time.
+    """Draw a run: its queue when the call's longest delay begins, and the call's delays over time.
 
     Args:
         told: The run.
-        words: What is seen, for those who listen.
+        words: Text for screen readers.
     """
     at_ns = _telling_instant(told)
     drawn = {
@@ -88,7 +90,7 @@ def picture(told: StoryRun, words: str) -> Markup:
         Bottleneck.POLICER: _policer,
     }[told.setting.bottleneck](told, at_ns)
     inside = "".join([*drawn, *_line(told, at_ns)])
-    # Nothing in it is a user's text.
+    # It contains no user-supplied text.
     return Markup(
         f'<svg class="still" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{words}">'
         f"{palette.as_variables(inside)}</svg>"
@@ -96,7 +98,7 @@ def picture(told: StoryRun, words: str) -> Markup:
 
 
 def _telling_instant(told: StoryRun) -> int:
-    """When the packet of the call came that waited longest."""
+    """Return the arrival time of the call's packet with the longest delay."""
     of_call = [each for each in told.packets if each.flow == CALL and not each.is_dropped]
     waited = [(each.out_ns - each.in_ns, each.in_ns) for each in of_call if each.out_ns is not None]
     return max(waited)[1]
@@ -109,12 +111,12 @@ def _ink(flow: int) -> str:
 
 
 def _squares(placed: Iterable[tuple[float, float, int]], size: float) -> list[str]:
-    """A path for each flow's squares; the call's larger, so that one finds them."""
+    """Draw a path for each flow's squares; the call's are larger, to be visible."""
     by_ink: dict[str, list[str]] = defaultdict(list)
     for x, y, flow in placed:
         grown = size * 0.9 + (2 if flow == CALL else 0)
         by_ink[_ink(flow)].append(f"M{x:.1f} {y:.1f}h{grown:.1f}v{grown:.1f}h-{grown:.1f}z")
-    # The call on top of the others.
+    # The call is drawn on top.
     order = sorted(by_ink, key=lambda ink: ink == palette.MAGENTA.light)
     return [f'<path fill="{ink}" d="{"".join(by_ink[ink])}"/>' for ink in order]
 
@@ -154,7 +156,7 @@ def _queue(told: StoryRun, at_ns: int) -> list[str]:
     return [
         *_squares(placed, funnel.size),
         *_link(),
-        # Not through the word above.
+        # Does not cross the word above.
         _stroke([(wall - 3, max(_MIDDLE - half, 26)), (wall - 3, _MIDDLE + half)], ink, 5),
         _text(
             min(wall - 8, 420),
@@ -210,7 +212,7 @@ def _policer(told: StoryRun, at_ns: int) -> list[str]:
 
 
 def _line(told: StoryRun, at_ns: int) -> list[str]:
-    """The call's waits over the run, and when a call is no call any more."""
+    """Draw the call's delays over the run, and the limit of an acceptable call."""
 
     def across(t_s: float) -> float:
         return _LEFT + (_RIGHT - _LEFT) * t_s / DURATION_S
@@ -220,7 +222,7 @@ def _line(told: StoryRun, at_ns: int) -> list[str]:
 
     soft = palette.RULE.light
     waits = told.waits()
-    # As many points as a picture of this width shows.
+    # At most one point per pixel of the picture's width.
     thinned = [
         max(group, key=lambda each: each[1])
         for _, group in groupby(waits, key=lambda each: int(each[0] * 20))

@@ -1,7 +1,7 @@
-"""The experiments of the story, a call behind downloads, and what a run of one comes to.
+"""The experiments of the story, a call that competes with downloads, and results of their runs.
 
-The page changes the same description in the browser (`story/scenes.js`); its pictures without a
-script are of the runs that are made here.
+The page changes the same description in the browser (`story/scenes.js`); its static pictures show
+runs made here.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
 RATE_BPS = 20_000_000
 DURATION_S, WARM_UP_S = 16, 8
 WAY_MS = 60
-"""Propagation from the server to the home."""
+"""Propagation delay from the server to the home."""
 CALL_HZ = 50
 FULL_PKTS = 1000
 CALL = 0
-"""Place of the call among the flows."""
+"""Index of the call among the flows."""
 PACKET_BYTES = 1500
 _NS_PER_MS, _NS_PER_S = 1_000_000, 1_000_000_000
 _DEQUEUE, _DROP = 1, 2
 
 
 class Bottleneck(Enum):
-    """What stands in front of the slow link."""
+    """Discipline in front of the slow link."""
 
     ONE_QUEUE = "one queue"
     LANES = "lanes"
@@ -42,13 +42,13 @@ class Bottleneck(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """What a reader may change.
+    """Parameters that a reader may change.
 
     Attributes:
-        downloads: How many, at least 1.
-        bottleneck: What stands in front of the link.
-        limit_pkts: Of one queue, in packets.
-        burst_kb: Of the policer's bucket, in kB.
+        downloads: Number of downloads, at least 1.
+        bottleneck: Discipline in front of the link.
+        limit_pkts: Limit of one queue, in packets.
+        burst_kb: Size of the policer's bucket, in kB.
     """
 
     downloads: int = 1
@@ -57,9 +57,9 @@ class Setting:
     burst_kb: int = 50
 
     def experiment(self) -> Experiment:
-        """The whole description, with every packet of the queue recorded."""
+        """Return the full description, with every packet of the queue recorded."""
         is_policed = self.bottleneck is Bottleneck.POLICER
-        # The policer is the bottleneck then, not the link behind it.
+        # With a policer, the policer is the bottleneck, not the link behind it.
         rate_bps = 5 * RATE_BPS if is_policed else RATE_BPS
         one_queue = f"pfifo limit {self.limit_pkts}"
         qdisc = "fq_codel" if self.bottleneck is Bottleneck.LANES else one_queue
@@ -128,17 +128,17 @@ to = "home"
 source = { kind = "greedy" }
 tcp = { congestion_control = "reno" }
 """)
-"""What the reader plays against Reno: the link is half as fast for a while."""
+"""The reader's game against Reno: the link rate halves for a while."""
 
 
 @dataclass(frozen=True, slots=True)
 class PacketJourney:
-    """What happened to one packet at the queue.
+    """The passage of one packet through the queue.
 
     Attributes:
-        in_ns: When it came.
-        out_ns: When it left or was dropped; None while it is inside at the end.
-        flow: Of which flow.
+        in_ns: Arrival time.
+        out_ns: Time of departure or drop; None if it is still queued at the end.
+        flow: Index of the flow.
         is_dropped: Whether it was dropped.
     """
 
@@ -150,15 +150,15 @@ class PacketJourney:
 
 @dataclass(frozen=True, slots=True)
 class StoryRun:
-    """A run as the story tells it; measured after the warm-up.
+    """Results of a run, measured after the warm-up.
 
     Attributes:
-        setting: What was run.
-        digest: Of the run.
-        packets: All that came to the queue, in the order in which they came.
-        mean_wait_ms: Of the call's packets, from their arrival to the end of their transmission.
-        longest_wait_ms: Of the same.
-        lost_share: Of the call's packets, 0 to 1.
+        setting: The setting.
+        digest: Digest of the run.
+        packets: All packets that arrived at the queue, in order of arrival.
+        mean_wait_ms: Mean time of the call's packets from arrival to the end of transmission.
+        longest_wait_ms: Maximum of the same time.
+        lost_share: Share of the call's packets lost, 0 to 1.
         download_bps: Payload of all downloads.
     """
 
@@ -171,7 +171,7 @@ class StoryRun:
     download_bps: float
 
     def waits(self) -> list[tuple[float, float]]:
-        """When each packet of the call came, s, and how long it waited, ms."""
+        """Return arrival times, s, and delays, ms, of the call's packets."""
         return [
             (each.in_ns / _NS_PER_S, (each.out_ns - each.in_ns) / _NS_PER_MS)
             for each in self.packets
@@ -179,7 +179,7 @@ class StoryRun:
         ]
 
     def inside(self, at_ns: int) -> list[PacketJourney]:
-        """Packets in queue and transmission at an instant, first come first."""
+        """Return the packets in queue and transmission at an instant, in order of arrival."""
         return [
             each
             for each in self.packets
@@ -191,7 +191,7 @@ class StoryRun:
 
 @cache
 def told(setting: Setting) -> StoryRun:
-    """Run it."""
+    """Run a setting."""
     run = simulate(setting.experiment())
     packets = _passages(run.table("packets"))
     warm_up_ns = WARM_UP_S * _NS_PER_S
@@ -215,10 +215,10 @@ def told(setting: Setting) -> StoryRun:
 
 
 def _passages(records: pl.DataFrame) -> tuple[PacketJourney, ...]:
-    """Packets of records, as `page/packets.js` makes them."""
+    """Convert records to packets, like `page/packets.js`."""
     names = ("t_ns", "event", "reason", "flow", "seq")
     found: list[PacketJourney] = []
-    # Another that goes by the same numbers may be inside: a segment that is sent again.
+    # Another packet with the same numbers may be queued: a retransmission.
     places: dict[tuple[int, int], deque[int]] = defaultdict(deque)
     for t_ns, event, reason, flow, number in records.select(names).iter_rows():
         key = (flow, number)

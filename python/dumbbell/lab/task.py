@@ -1,4 +1,4 @@
-"""What a class is asked to do with an experiment: a handout in Markdown, for the laboratory."""
+"""Exercise for a class with an experiment: a handout in Markdown, for the laboratory."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from typing import Any
 from dumbbell.errors import SpecError
 
 MOST_LETTERS = 20_000
-"""Of a handout; a link carries it, and the page's `state.js` reads no more."""
+"""Maximum characters of a handout; a link contains it, and the page's `state.js` reads no more."""
 MOST_PARTS = 20
 MOST_ITEMS = 100
-"""Paragraphs of a part, and its steps."""
+"""Maximum paragraphs of a part, and maximum steps."""
 
 _FENCE = re.compile(r"^(```|~~~).*?^\1[^\n]*$", re.MULTILINE | re.DOTALL)
 _ONLY_A_LINK = re.compile(r"\s*\(\[[^\]]*\]\([^)\s]*\)\)")
 _LINK = re.compile(r"\[([^\]]*)\]\(([^)\s]*)\)")
 _IN_BRACKETS = re.compile(r"\(.*\)")
-"""A paragraph for those who read the handout alone, such as how to open the laboratory."""
+"""A paragraph for readers of the handout alone, such as how to open the laboratory."""
 _STEP = re.compile(r"\d+[.)]\s+")
 
 
@@ -27,7 +27,7 @@ _STEP = re.compile(r"\d+[.)]\s+")
 class TaskPart:
     """A part under a heading: paragraphs, then numbered steps.
 
-    Texts have Markdown's ```code``` and ``*emphasis*`` and nothing else that means anything.
+    Texts support only Markdown's ```code``` and ``*emphasis*``.
     """
 
     heading: str
@@ -37,12 +37,11 @@ class TaskPart:
 
 @dataclass(frozen=True)
 class Task:
-    """A handout as it stands beside the sliders.
+    """A handout as shown beside the sliders.
 
     Attributes:
         title: Its first heading.
-        parts: What stands under its headings of the second level, without code blocks and
-            paragraphs in brackets.
+        parts: Content of its second-level headings, without code blocks and paragraphs in brackets.
         files: Names of the experiments' files that it links to.
     """
 
@@ -52,14 +51,14 @@ class Task:
 
     @classmethod
     def read(cls, markdown: str, place: str) -> Task:
-        """Reads a handout.
+        """Parse a handout.
 
         Args:
             markdown: Its text: ``# title``, then parts under ``## headings``.
-            place: What an error calls it, its file's name.
+            place: File name, for error messages.
 
         Raises:
-            SpecError: It has no title or no part, or more than a page can show.
+            SpecError: It has no title or no part, or exceeds the limits.
         """
         if len(markdown) > MOST_LETTERS:
             raise SpecError(place, f"{len(markdown)} letters", f"at most {MOST_LETTERS}")
@@ -83,11 +82,11 @@ class Task:
         )
 
     def is_of(self, file: str) -> bool:
-        """Whether it is about an experiment: it links to its file, or to none at all."""
+        """Return whether it belongs to an experiment: it links to its file, or to no file."""
         return not self.files or file in self.files
 
     def as_json(self) -> dict[str, Any]:
-        """For the page."""
+        """Return the JSON form for the page."""
         return {"title": self.title, "parts": [asdict(each) for each in self.parts]}
 
 
@@ -103,6 +102,8 @@ def _part(text: str) -> TaskPart:
 
 
 def _plain(text: str) -> str:
-    """On one line, links as their words; one that stands alone in brackets is left out."""
+    """Return it on one line, with links as their text; without a link that stands alone in
+    brackets.
+    """
     without = _LINK.sub(r"\1", _ONLY_A_LINK.sub("", text))
     return " ".join(without.replace("**", "*").split())
