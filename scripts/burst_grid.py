@@ -37,7 +37,7 @@ SEGMENTS = (1, 65535)
 STARTS = 1
 START_NS = 2_000_000_000
 FEW = 10
-"""Packets: of fewer a share says nothing."""
+"""Below this number of packets a share is not meaningful."""
 NEAR = 0.1
 SETTINGS = {
     "1": "one by one on both",
@@ -58,7 +58,7 @@ Numbers = dict[str, float]
 
 
 def numbers(run: Run) -> Numbers:
-    """What is compared of a run; packets are counted at the router's queue."""
+    """Return the compared numbers of a run; packets are counted at the router's queue."""
     queue = {"queue": "router->receiver"}
     times_ns = run.column("queue_samples", "t_ns", **queue)
     dropped = run.column("queue_samples", "dropped_pkts", **queue)
@@ -73,7 +73,7 @@ def numbers(run: Run) -> Numbers:
 
 
 def described(cell: GridCell, segments: int) -> Experiment:
-    """Its experiment with bursts of up to `segments` segments."""
+    """Return its experiment with bursts of up to `segments` segments."""
     text = cell.experiment().model_dump(by_alias=True, exclude_unset=True)
     for flow in text["flows"]:
         flow["tcp"]["gso_max_segs"] = segments
@@ -81,7 +81,7 @@ def described(cell: GridCell, segments: int) -> Experiment:
 
 
 def measured(cells: Sequence[GridCell], backend: str, segments: int) -> dict[str, Numbers]:
-    """Network to its numbers.
+    """Return the numbers of each network.
 
     Raises:
         RuntimeError: A run failed.
@@ -106,14 +106,14 @@ def measured(cells: Sequence[GridCell], backend: str, segments: int) -> dict[str
 def differences(
     simulator: Mapping[str, Numbers], kernel: Mapping[str, Numbers], measure: str
 ) -> list[float]:
-    """Of the networks in which the measure says something, relative to the kernel's."""
+    """Return differences relative to the kernel, of networks where the measure is meaningful."""
     pairs = [(simulator[name][measure], kernel[name][measure]) for name in kernel]
     least = FEW if measure in COUNTED else 0
     return [abs(one / other - 1) for one, other in pairs if other > least]
 
 
 def rows(kept: Mapping[str, Any]) -> Iterator[str]:
-    """Lines of the page's table."""
+    """Return the rows of the page's table."""
     yield (
         f"| median over the networks, share within {NEAR:.0%} | "
         + " | ".join(SETTINGS.values())
@@ -134,18 +134,18 @@ def rows(kept: Mapping[str, Any]) -> Iterator[str]:
 
 
 def table(kept: Mapping[str, Any]) -> str:
-    """The page's table."""
+    """Return the page's table."""
     return "\n".join(rows(kept)) + "\n"
 
 
 def with_table(page: str, kept: Mapping[str, Any]) -> str:
-    """The page with its table made again."""
+    """Return the page with its table replaced."""
     before, rest = page.split(BEGIN)
     return before + BEGIN + table(kept) + END + rest.split(END)[1]
 
 
 def main() -> int:
-    """Does what is asked for."""
+    """Run the requested action."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true", help="run everything, keep it")
     parser.add_argument("--only", default="", help="networks with this word in their names")

@@ -1,8 +1,8 @@
 """Checks the output of ``dumbbell reproduce`` without importing the package.
 
-``check_results.py FOLDER``: the pages are there and need nothing from the network, each study's
-``claims.json`` holds judged claims, each with every field, a verdict that is one of
-the words, and finite numbers. Prints what it saw; exit status 1 with every fault found.
+``check_results.py FOLDER`` checks that the pages exist and need no network access, and that each
+study's ``claims.json`` holds judged claims, each with every field, a known verdict, and finite
+numbers. Prints a summary; exit status 1, with a list of all faults, if there are any.
 """
 
 import json
@@ -29,16 +29,16 @@ VERSION = 2
 
 
 class Resources(HTMLParser):
-    """Collects what a page loads and what it links to."""
+    """Collects the resources that a page loads and its links."""
 
     def __init__(self) -> None:
-        """Nothing seen yet."""
+        """Start with none."""
         super().__init__()
         self.loaded: list[str] = []
         self.linked: list[str] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Called by the parser at each opening tag."""
+        """Handle an opening tag; called by the parser."""
         given = {name: value for name, value in attrs if value}
         if "src" in given:
             self.loaded.append(given["src"])
@@ -49,14 +49,14 @@ class Resources(HTMLParser):
 
 
 def is_verdict(word: object) -> bool:
-    """Whether a word is one a claim may be judged with."""
+    """Return whether a word is a verdict."""
     if not isinstance(word, str):
         return False
     return word in VERDICTS or bool(re.fullmatch(r"(depends on|explained at) \S.*", word))
 
 
 def faults_of_claim(claim: Any) -> list[str]:
-    """What is wrong with one judged claim."""
+    """Return the faults of one judged claim."""
     if not isinstance(claim, dict):
         return ["is not an object"]
     faults = ["lacks " + field for field in FIELDS if field not in claim]
@@ -78,12 +78,12 @@ def faults_of_claim(claim: Any) -> list[str]:
 
 
 def refuse_constant(name: str) -> NoReturn:
-    """JSON has no NaN and no infinities; Python's reader would let them pass."""
+    """Refuse NaN and infinities, which JSON excludes and Python's reader accepts."""
     raise ValueError(f"{name} is not a number in JSON")
 
 
 def read_claims(path: Path) -> tuple[list[Any], list[str]]:
-    """The claims in a file and what is wrong with them."""
+    """Return the claims in a file and their faults."""
     try:
         whole = json.loads(path.read_text(encoding="utf-8"), parse_constant=refuse_constant)
     except (OSError, ValueError) as error:
@@ -105,7 +105,7 @@ def read_claims(path: Path) -> tuple[list[Any], list[str]]:
 
 
 def faults_of_page(path: Path) -> list[str]:
-    """What is wrong with a page: it must work from a file, without the network."""
+    """Return the faults of a page: it must work from a file, without the network."""
     if not path.is_file():
         return [f"{path} is missing"]
     text = path.read_text(encoding="utf-8")
@@ -127,7 +127,7 @@ def faults_of_page(path: Path) -> list[str]:
 
 
 def check(folder: Path) -> list[str]:
-    """Every fault of a results folder; prints one line a study."""
+    """Return every fault of a results folder; print one line per study."""
     faults = faults_of_page(folder / "index.html")
     studies = sorted(path.parent for path in folder.glob("*/index.html"))
     if not studies:
@@ -145,7 +145,7 @@ def check(folder: Path) -> list[str]:
 
 
 def main(arguments: list[str]) -> int:
-    """Command line."""
+    """Run the command line."""
     if len(arguments) != 1:
         print("usage: check_results.py FOLDER", file=sys.stderr)
         return 2

@@ -58,12 +58,12 @@ CAPTURED_BPS = 2e6
 
 @dataclass(frozen=True)
 class Installed:
-    """An environment with the wheel in it.
+    """A virtual environment with the wheel installed.
 
     Attributes:
-        folder: Where things are done; of nothing else.
-        programs: Folder of its programs.
-        environment: Variables to run them with.
+        folder: Working directory, used for nothing else.
+        programs: Directory of its programs.
+        environment: Environment variables for its programs.
     """
 
     folder: Path
@@ -71,22 +71,22 @@ class Installed:
     environment: Mapping[str, str]
 
     def python(self, *words: str) -> str:
-        """Output of its Python."""
+        """Return the output of its Python."""
         return run([str(self.programs / "python"), *words], self.folder, self.environment)
 
     def dumbbell(self, *words: str, status: int = 0) -> str:
-        """Output of its dumbbell, with what it said on standard error when it is to fail."""
+        """Return the output of its dumbbell, including standard error if failure is expected."""
         command = [str(self.programs / "dumbbell"), *words]
         return run(command, self.folder, self.environment, status=status)
 
 
 def fail(reason: str) -> None:
-    """Say why, and end."""
+    """Print the reason and exit."""
     sys.exit(f"check_wheel: {reason}")
 
 
 def clean_environment(programs: Path | None = None) -> dict[str, str]:
-    """This process's, without what would bring in a checkout, another environment or a compiler."""
+    """Return this process's environment without a checkout, another environment or a compiler."""
     leaks = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "DUMBBELL_GUEST", "CC", "CXX")
     kept = {name: value for name, value in os.environ.items() if name not in leaks}
     if programs is not None:
@@ -97,7 +97,7 @@ def clean_environment(programs: Path | None = None) -> dict[str, str]:
 def run(
     command: list[str], folder: Path, environment: Mapping[str, str], *, status: int = 0
 ) -> str:
-    """Output of a command, timed; of one that is to fail, also its standard error."""
+    """Run a command and print its time; return its output, with standard error if it must fail."""
     print("+", Path(command[0]).name, *(shortened(word) for word in command[1:]), flush=True)
     begun = time.monotonic()
     done = subprocess.run(
@@ -117,12 +117,12 @@ def run(
 
 
 def shortened(word: str) -> str:
-    """A word of a command line, its first line only."""
+    """Return the first line of a word of a command line."""
     return word.strip().splitlines()[0] if word.strip() else word
 
 
 def check_file(wheel: Path) -> None:
-    """Tags, size, and that what is compiled in it runs where its tags say."""
+    """Check tags, size, and that compiled code runs on the systems in the tags."""
     size_bytes = wheel.stat().st_size
     if size_bytes > MOST_BYTES:
         fail(f"it has {size_bytes / 1e6:.1f} MB")
@@ -142,7 +142,7 @@ def check_file(wheel: Path) -> None:
 
 
 def check_sbom(files: Mapping[str, bytes]) -> None:
-    """One list of what is compiled in, with hashes of packages, that names no folder of ours."""
+    """Check for one SBOM with hashes of packages and without local paths."""
     if len(files) != 1:
         fail(f"it has {len(files)} lists of what is compiled in, not one: {', '.join(files)}")
     ((name, content),) = files.items()
@@ -162,9 +162,9 @@ def check_sbom(files: Mapping[str, bytes]) -> None:
 
 
 def check_glibc(systems: str, files: Mapping[str, bytes]) -> None:
-    """A manylinux tag, and no program or library that asks for a newer glibc than it says.
+    """Check for a manylinux tag, and that no binary needs a newer glibc than the tag states.
 
-    maturin sees to that for the native module alone.
+    maturin checks the native module only.
     """
     found = LINUX.search(systems)
     if found is None:
@@ -179,7 +179,7 @@ def check_glibc(systems: str, files: Mapping[str, bytes]) -> None:
 
 
 def extras(wheel: Path) -> list[str]:
-    """The optional parts that a user may ask for."""
+    """Return the optional extras of the wheel."""
     with zipfile.ZipFile(wheel) as archive:
         (name,) = (each for each in archive.namelist() if each.endswith(".dist-info/METADATA"))
         metadata = Parser().parsestr(archive.read(name).decode("utf-8"))
@@ -187,13 +187,13 @@ def extras(wheel: Path) -> list[str]:
 
 
 def installed(wheel: Path, folder: Path) -> Installed:
-    """Install the wheel into a new environment; see whether its extras could be."""
+    """Install the wheel into a new environment; check that its extras can be installed."""
     venv.create(folder / "environment", with_pip=True)
     programs = folder / "environment" / ("Scripts" if os.name == "nt" else "bin")
     found = Installed(folder, programs, clean_environment(programs))
     install = ["-m", "pip", "install", "--quiet", "--only-binary", ":all:"]
     found.python(*install, "--require-hashes", "-r", str(ROOT / "locks/runtime.txt"))
-    # Whatever it needs is there by now.
+    # All its requirements are installed by now.
     found.python(*install, "--no-index", str(wheel))
     install += ["-c", str(ROOT / "constraints.txt")]
     for extra in extras(wheel):
@@ -202,7 +202,7 @@ def installed(wheel: Path, folder: Path) -> Installed:
 
 
 def check_results(folder: Path) -> None:
-    """The study's page and claims are there, and what was claimed was judged."""
+    """Check that the study's page and claims exist, and that the claims were judged."""
     claims = json.loads((folder / "claims.json").read_text(encoding="utf-8"))["claims"]
     reproduced = sum(claim["verdict"] == "reproduced" for claim in claims)
     if not (folder / "index.html").is_file() or not reproduced:
@@ -211,7 +211,7 @@ def check_results(folder: Path) -> None:
 
 
 def check_capture(user: Installed, result: Path) -> None:
-    """A greedy download took the rate of its link."""
+    """Check that a greedy download used the full rate of its link."""
     (capture,) = result.rglob("*.pcapng")
     *_, after = json.loads(user.dumbbell("analyze", str(capture), "--json"))["places"]
     (flow,) = after["flows"]
@@ -221,7 +221,7 @@ def check_capture(user: Installed, result: Path) -> None:
 
 
 def check_whose(user: Installed, version: str) -> None:
-    """It is the wheel that is used, and says so."""
+    """Check that the wheel is used and reports its version."""
     paths = user.python("-c", WHERE).splitlines()
     if HAS_KERNEL:
         paths += user.python("-c", WHERE_GUEST).splitlines()
@@ -235,7 +235,7 @@ def check_whose(user: Installed, version: str) -> None:
 
 
 def check_kernel(user: Installed, nowhere: Path) -> None:
-    """Without a kernel it says what to do; with one it runs there."""
+    """Check instructions without a kernel; run on the kernel if there is one."""
     lone = Installed(
         user.folder, user.programs, {**user.environment, "XDG_CACHE_HOME": str(nowhere)}
     )
@@ -253,7 +253,7 @@ def check_kernel(user: Installed, nowhere: Path) -> None:
 
 
 def newest(place: Path) -> Path:
-    """The wheel itself, or the newest of a folder."""
+    """Return the wheel, or the newest one of a folder."""
     wheels = sorted(place.glob("*.whl"), key=lambda path: path.stat().st_mtime)
     if place.suffix != ".whl" and not wheels:
         fail(f"{place}: no wheel")
@@ -261,7 +261,7 @@ def newest(place: Path) -> Path:
 
 
 def check(wheel: Path, folder: Path) -> None:
-    """Do what a user does."""
+    """Perform the actions of a user."""
     check_file(wheel)
     user = installed(wheel, folder)
     check_whose(user, wheel.name.split("-")[1])
@@ -274,7 +274,7 @@ def check(wheel: Path, folder: Path) -> None:
     user.dumbbell("lab", EXAMPLE, "--no-open", "--output", "laboratory.html")
     user.dumbbell("reproduce", STUDY, "--quick", "--out", "study")
     check_results(folder / "study")
-    # Not by the checkout's package: a script finds what its environment has.
+    # Not with the checkout's package: a script imports from its environment.
     print(f"  {user.python(str(ROOT / 'scripts/digests.py')).strip()}")
     check_kernel(user, folder / "nowhere")
 

@@ -1,10 +1,10 @@
 """Compares the verdicts of quick and full runs, from their results folders.
 
-``compare_verdicts.py --store FOLDER`` prints what ``dumbbell reproduce all --full --seed 1`` wrote
-to FOLDER as a small JSON, which is kept in ``tests/studies/full_verdicts.json``.
-``compare_verdicts.py KEPT FOLDER`` says where a quick run in FOLDER decided otherwise than KEPT.
-A fact (rows that follow from one another) counts once. Exit status 1 when more facts differ than
-the error rate of a verdict, 5 %, and three binomial standard errors above it allow.
+``compare_verdicts.py --store FOLDER`` prints the results of ``dumbbell reproduce all --full --seed
+1`` in FOLDER as a small JSON document, stored in ``tests/studies/full_verdicts.json``.
+``compare_verdicts.py KEPT FOLDER`` lists where a quick run in FOLDER decided differently from KEPT.
+A fact (dependent rows) counts once. Exit status 1 if more facts differ than the error rate of a
+verdict, 5 %, plus three binomial standard errors allows.
 """
 
 import json
@@ -15,14 +15,14 @@ from typing import Any
 
 ERROR_RATE = 0.05
 DECIDED = ("reproduced", "not reproduced", "not explained anywhere", "depends on", "explained at")
-"""What verdicts that say something begin with; the others leave the question open."""
+"""Prefixes of decisive verdicts; other verdicts leave the question open."""
 
 Verdicts = dict[str, dict[str, dict[str, str]]]
-"""Study, then ``backend/id`` of a row, to its ``verdict`` and ``fact``."""
+"""Study, then ``backend/id`` of a row, then its ``verdict`` and ``fact``."""
 
 
 def verdicts_in(folder: Path) -> Verdicts:
-    """Those of every study's folder in a folder of results."""
+    """Return the verdicts of every study in a folder of results."""
     found: Verdicts = {}
     for file in sorted(folder.glob("*/claims.json")):
         claims: list[dict[str, Any]] = json.loads(file.read_text(encoding="utf-8"))["claims"]
@@ -37,21 +37,21 @@ def verdicts_in(folder: Path) -> Verdicts:
 
 
 def is_decided(verdict: str) -> bool:
-    """Whether it answers the question."""
+    """Return whether a verdict is decisive."""
     return verdict.startswith(DECIDED)
 
 
 def most_wrong(decided: int) -> int:
-    """Number of these that may differ."""
+    """Return the number of these that may differ."""
     spread = math.sqrt(decided * ERROR_RATE * (1 - ERROR_RATE))
     return math.floor(decided * ERROR_RATE + 3 * spread)
 
 
 def differing(full: Verdicts, quick: Verdicts) -> tuple[int, dict[tuple[str, str], list[str]]]:
-    """How many facts both have decided, and by fact the rows that they decide otherwise.
+    """Return the number of facts decided by both, and by fact the rows decided differently.
 
     Raises:
-        ValueError: Quick has a row that full lacks: it is no first part of it.
+        ValueError: Quick has a row that full lacks, so it is not a subset.
     """
     facts: set[tuple[str, str]] = set()
     wrong: dict[tuple[str, str], list[str]] = {}
@@ -71,7 +71,7 @@ def differing(full: Verdicts, quick: Verdicts) -> tuple[int, dict[tuple[str, str
 
 
 def main(arguments: list[str]) -> int:
-    """Command line."""
+    """Run the command line."""
     if len(arguments) == 2 and arguments[0] == "--store":
         print(json.dumps(verdicts_in(Path(arguments[1])), indent=1, ensure_ascii=False))
         return 0

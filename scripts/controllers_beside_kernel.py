@@ -22,21 +22,21 @@ MEASURES = {
     "queueing_delay_mean_ms": ("mean time in the queue, ms", 1),
     "retransmitted_pkts": ("sent again, packets", 0),
 }
-"""A line each: its words, and digits after the point."""
+"""Label and decimals of each row."""
 MARKING = "codel target 1s interval 1s ce_threshold 6ms limit 100 ecn"
-"""For DCTCP: every packet that has waited longer is marked; RFC 8257 section 3.1."""
+"""For DCTCP: every packet with a longer queueing delay is marked; RFC 8257 section 3.1."""
 
 
 class Cell(grid.Cell):  # type: ignore[misc]  # found by its path
     """One flow; DCTCP over a queue that marks."""
 
     def qdisc(self) -> str:
-        """The bottleneck's discipline as ``tc`` takes it."""
+        """Return the bottleneck's discipline in tc syntax."""
         return MARKING if self.controller == "dctcp" else grid.Cell.qdisc(self)
 
 
 def measured(controller: str, backend: str) -> list[grid.Row]:
-    """A row for each replication.
+    """Return a row for each replication.
 
     Raises:
         RuntimeError: A run failed.
@@ -54,7 +54,7 @@ def measured(controller: str, backend: str) -> list[grid.Row]:
 
 
 def table(controller: str) -> str:
-    """As the page has it."""
+    """Return the table of the page."""
     sides = [measured(controller, backend) for backend in ("sim", "kernel")]
     lines = ["| | simulator | Linux 6.1 |", "| --- | --- | --- |"]
     for name, (words, digits) in MEASURES.items():
@@ -64,7 +64,7 @@ def table(controller: str) -> str:
 
 
 def main() -> None:
-    """Print a table for each controller that is named."""
+    """Print a table for each named controller."""
     for controller in sys.argv[1:]:
         print(f"{controller}\n\n{table(controller)}\n", flush=True)
 

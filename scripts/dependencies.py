@@ -1,7 +1,7 @@
 """Prints the requirements of pyproject.toml, one per line, for ``pip install -r``.
 
-``dependencies.py [EXTRA ...]``: what the package needs to run and to be built, then the extras
-named. Installing them before the package lets one constraints file hold for all of them.
+``dependencies.py [EXTRA ...]`` prints the runtime and build requirements, then those of the named
+extras. They are installed before the package, so that one constraints file applies to all of them.
 """
 
 import sys
@@ -12,7 +12,7 @@ from typing import Any
 
 
 def requirements(pyproject: dict[str, Any], extras: Sequence[str] = ()) -> list[str]:
-    """The requirements of a parsed pyproject.toml, in its order."""
+    """Return the requirements of a parsed pyproject.toml, in its order."""
     project = pyproject["project"]
     wanted = [*pyproject["build-system"]["requires"], *project["dependencies"]]
     for extra in extras:

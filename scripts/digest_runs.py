@@ -47,10 +47,10 @@ _TYPED = {
 QUEUES: dict[str, str] = {
     each["name"]: each["short_example"] for each in json.loads(_engine.disciplines())
 } | _TYPED
-"""A line of tc for each discipline of the table; its short example where none is typed above."""
+"""A tc line for each discipline of the table; its short example if none is given above."""
 
 SOURCES: dict[str, str] = {each["kind"]: each["example"] for each in json.loads(_engine.sources())}
-"""A source of each kind, as its file has one for an example."""
+"""A source of each kind, from the example in its table."""
 
 SET_OTHERWISE = {
     "netem reordering": "netem delay 10ms reorder 25% 50% gap 3 limit 100",
@@ -88,7 +88,7 @@ SET_OTHERWISE = {
     "class add parent 1: classid 1:20 htb rate 2mbit ceil 2500kbit prio 1 quantum 3000\n"
     "parent 1:20 codel",
 }
-"""Disciplines as few set them."""
+"""Disciplines with unusual settings."""
 
 KNOBS = {
     "reno": (
@@ -178,7 +178,7 @@ KNOBS = {
         "sack = false",
     ),
 }
-"""What a TCP flow can be told, by its controller."""
+"""TCP options of a flow by controller."""
 
 LINKS = {
     "loss": 'qdisc = "pfifo limit 30", loss = 0.01',
@@ -190,7 +190,7 @@ LINKS = {
     "records": 'qdisc = "codel", record_packets = true',
     "policer and queue": 'police = "police rate 1mbit burst 5kb drop", qdisc = "pfifo limit 9"',
 }
-"""Other links."""
+"""Further links."""
 
 TRACES = {
     "on-off": 'kind = "on-off", rate = "6mbit", on = "exponential 300ms", off = "50ms"',
@@ -200,20 +200,20 @@ TRACES = {
     'least_rate = "1mbit", most_rate = "8mbit", least_delay = "2ms", most_delay = "9ms"',
     "aggregation": 'kind = "aggregation", gap = "exponential 5ms", size = "3kB"',
 }
-"""A link that follows a law of each kind."""
+"""A link that follows a trace of each kind."""
 
 _USUAL_KNOBS = ("sack = false", "delayed_ack = false", "initial_window = 3")
-"""Of a controller that has no others above."""
+"""Options of a controller that has none above."""
 CONTROLLERS = (*KNOBS, *(each for each in _engine.congestion_controllers() if each not in KNOBS))
 BOTTLENECK = 'qdisc = "pfifo limit 25"'
 BOTTLENECKS = {
-    # Later than a second after a loss; before, it is Reno.
+    # Differs from Reno only later than a second after a loss.
     "htcp": 'qdisc = "pfifo limit 150"',
-    # Without marks it is Reno.
+    # Without marks it equals Reno.
     "dctcp": 'qdisc = "codel target 1s interval 1s ce_threshold 5ms limit 100 ecn"',
     "prague": 'qdisc = "dualpi2 limit 100"',
 }
-"""Queues in which a controller does what others do not."""
+"""Queues in which a controller differs from others."""
 PROFILES = ("linux-6.1", "rfc")
 
 _NETWORK = """
@@ -250,17 +250,17 @@ def network(
     first: str = "",
     rate: str = 'rate = "3mbit", ',
 ) -> str:
-    """A client, a router and a server, as TOML; `first` is of the client's own queue."""
+    """Return a client, a router and a server, as TOML; `first` is the client's queue."""
     return _NETWORK.format(end=end, source=source, tcp=tcp, first=first, rate=rate)
 
 
 def is_simulated(path: Path) -> bool:
-    """Whether the simulator runs an example: the machine's programs run on the kernel alone."""
+    """Return whether the simulator runs an example: external programs run on the kernel only."""
     return "programs" not in tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def descriptions() -> dict[str, str | Path]:
-    """Every run of the set by its name: its file, or its TOML."""
+    """Return every run of the set by name: its file, or its TOML."""
     runs: dict[str, str | Path] = {
         f"example {path.stem}": path
         for path in sorted((ROOT / "examples").glob("*.toml"))

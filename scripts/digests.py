@@ -28,11 +28,11 @@ FINGERPRINT_DIGITS = 16
 Digests = Mapping[str, str]
 """SHA-256 of a run's tables, by the name of the run."""
 ByVersion = Mapping[str, Digests]
-"""The oldest version first."""
+"""Digests by version, the oldest first."""
 
 
 def measured() -> dict[str, str]:
-    """Digests of the set, by the package that this Python imports."""
+    """Return the digests of the set, by the package that this Python imports."""
     from digest_runs import descriptions
 
     import dumbbell
@@ -44,13 +44,13 @@ def measured() -> dict[str, str]:
 
 
 def kept() -> dict[str, dict[str, str]]:
-    """Those of the versions, as they are kept."""
+    """Return the stored digests of all versions."""
     text = (ROOT / KEPT).read_text(encoding="utf-8")
     return json.loads(text)  # type: ignore[no-any-return]
 
 
 def kept_before() -> list[ByVersion]:
-    """What the file held at every commit there is; empty outside of a clone."""
+    """Return the contents of the file at every commit; empty outside of a clone."""
     git = ["git", "-C", str(ROOT)]
     try:
         log = subprocess.run(
@@ -69,24 +69,24 @@ def kept_before() -> list[ByVersion]:
 
 
 def today() -> str:
-    """The version that the sources are of."""
+    """Return the version of the sources."""
     cargo = tomllib.loads((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
     return str(cargo["workspace"]["package"]["version"])
 
 
 def changed(before: Digests, now: Digests) -> list[str]:
-    """Runs of both whose digests differ."""
+    """Return the runs of both whose digests differ."""
     return [name for name, digest in now.items() if before.get(name, digest) != digest]
 
 
 def fingerprint(digests: Digests) -> str:
-    """What the changelog has of a version's digests."""
+    """Return the fingerprint of a version's digests in the changelog."""
     text = json.dumps(dict(digests), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:FINGERPRINT_DIGITS]
 
 
 def sections(changelog: str) -> dict[str, str]:
-    """Text of each version's section in a changelog."""
+    """Return the text of each version's section in a changelog."""
     parts = re.split(r"^## (\d\S*).*$", changelog, flags=re.MULTILINE)
     return dict(zip(parts[1::2], parts[2::2], strict=True))
 
@@ -98,14 +98,14 @@ def faults(
     changelog: str,
     before: Iterable[ByVersion] = (),
 ) -> list[str]:
-    """Where digests, version and changelog did not move together, and what to do.
+    """Return inconsistencies between digests, version and changelog, and their remedies.
 
     Args:
-        version: Of the sources.
-        by_version: What is kept.
-        now: What these sources give.
+        version: Version of the sources.
+        by_version: Stored digests.
+        now: Digests of these sources.
         changelog: Text of CHANGELOG.md.
-        before: What was kept at other times.
+        before: Stored digests at earlier commits.
     """
     found = []
     told = sections(changelog)
@@ -133,7 +133,7 @@ def faults(
 
 
 def write(version: str, by_version: ByVersion, now: Digests) -> dict[str, dict[str, str]]:
-    """What is to be kept.
+    """Return the digests to store.
 
     Raises:
         ValueError: This version had other digests.
@@ -147,7 +147,7 @@ def write(version: str, by_version: ByVersion, now: Digests) -> dict[str, dict[s
 
 
 def tag_fault(tag: str, version: str, changelog: str) -> str | None:
-    """What is wrong with a tag of these sources; None when nothing is."""
+    """Return what is wrong with a tag of these sources; None if nothing is."""
     if tag != f"v{version}":
         return f"the tag is {tag}, and these sources are of version {version} (Cargo.toml)"
     if version not in sections(changelog):
@@ -156,7 +156,7 @@ def tag_fault(tag: str, version: str, changelog: str) -> str | None:
 
 
 def main(words: list[str]) -> int:
-    """Exit status."""
+    """Return the exit status."""
     if words[:1] == ["--tag"]:
         changelog = (ROOT / CHANGELOG).read_text(encoding="utf-8")
         fault = tag_fault(words[1], today(), changelog)

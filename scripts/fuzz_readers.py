@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[1]
 
 
 def main(name: str, seconds: str) -> None:
-    """Search for so long."""
+    """Search for the given time."""
     try:
         import atheris
     except ImportError:

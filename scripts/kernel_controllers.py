@@ -36,7 +36,7 @@ KEPT = ROOT / "tests/reference/linux-controllers.json"
 PAGE = ROOT / "docs/controllers.md"
 NAMES = tuple(sorted(set(LINUX_CONTROLLERS) - {"reno"}))
 TWINS = ("bbr", "cubic", "dctcp", "highspeed", "htcp", "illinois", "scalable", "vegas", "westwood")
-"""Of our own, those that are also in Linux."""
+"""Our controllers that also exist in Linux."""
 
 NETWORKS = (
     ("pfifo-half", 10, 100, 2),
@@ -60,23 +60,23 @@ MARGINS = {
     "queueing_delay_mean_ms": 0.10,
     "retransmitted_pkts": 0.10,
 }
-"""Beyond the nearer end of the kernel's range: those of `test_agreement.py`, and 10 % for packets
-sent again, of which CUBIC's are 7 % beyond it at most over its twenty cells of the grid."""
+"""Margins beyond the nearer end of the kernel's range: those of `test_agreement.py`, and 10 % for
+retransmissions, of which CUBIC's are at most 7 % beyond it over its twenty cells of the grid."""
 SMALL = {"queueing_delay_mean_ms": 0.5, "retransmitted_pkts": 5.0}
-"""A difference of the medians that always agrees."""
+"""Differences of the medians that always count as agreement."""
 
 
 @dataclass(frozen=True, slots=True)
 class Network(grid.Cell):  # type: ignore[misc]  # tests are not typed for scripts
-    """A cell of the grid; DCTCP's queue marks what has waited for a sixth of the round trip."""
+    """A cell of the grid; DCTCP's queue marks after a sixth of the base RTT."""
 
     @property
     def name(self) -> str:
-        """Its name without the controller's."""
+        """Return its name without the controller's."""
         return f"{self.queue}-{self.rate_mbps}mbit-{self.rtt_ms}ms-{self.flows}"
 
     def qdisc(self) -> str:
-        """The bottleneck's discipline as ``tc`` takes it."""
+        """Return the bottleneck's discipline in tc syntax."""
         if not self.controller.endswith("dctcp"):
             return str(grid.Cell.qdisc(self))
         threshold_us = 1000 * self.rtt_ms // 6
@@ -84,11 +84,11 @@ class Network(grid.Cell):  # type: ignore[misc]  # tests are not typed for scrip
 
 
 MARKED_IN_PLACE_OF = {"tbf": "pfifo-one"}
-"""DCTCP's queue marks and does not shape: there the link has the rate, and not a token bucket."""
+"""DCTCP's queue marks and does not shape: the link has the rate, without a token bucket."""
 
 
 def networks(name: str) -> list[Network]:
-    """The six of Linux's controller of that name."""
+    """Return the six networks of Linux's controller of that name."""
     instead = MARKED_IN_PLACE_OF if name == "dctcp" else {}
     return [
         Network(instead.get(queue, queue), f"linux:{name}", *numbers)
@@ -97,11 +97,11 @@ def networks(name: str) -> list[Network]:
 
 
 Runs = dict[str, list[list[float]]]
-"""Place to a row for each replication, of numbers in the order of `MEASURES`."""
+"""Rows per replication, of numbers in the order of `MEASURES`, by network."""
 
 
 def measured(name: str, backend: str, jobs: int = 0) -> Runs:
-    """One controller on its six networks.
+    """Run one controller on its six networks.
 
     Raises:
         RuntimeError: A run failed.
@@ -125,7 +125,7 @@ def measured(name: str, backend: str, jobs: int = 0) -> Runs:
 
 
 def read_kept() -> dict[str, Any]:
-    """What was kept of the kernel: `versions`, and `runs` by controller."""
+    """Return the stored kernel results: `versions`, and `runs` by controller."""
     if not KEPT.is_file():
         return {"versions": {}, "runs": {}}
     found: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
@@ -133,7 +133,7 @@ def read_kept() -> dict[str, Any]:
 
 
 def keep_kernels(names: Sequence[str]) -> None:
-    """Run these on the kernel, and keep each when it is done."""
+    """Run these on the kernel, and store each result when it is done."""
     resolved = networks("cubic")[0].experiment().resolved()
     versions = dict(get_backend("kernel").versions(resolved))
     for name in names:
@@ -147,7 +147,7 @@ def keep_kernels(names: Sequence[str]) -> None:
 
 
 def _as_lines(kept: Mapping[str, Any]) -> str:
-    """JSON with a line for each network."""
+    """Return JSON with a line for each network."""
     parts = []
     for name, places in kept["runs"].items():
         lines = (f"   {json.dumps(place)}: {json.dumps(rows)}" for place, rows in places.items())
@@ -158,7 +158,7 @@ def _as_lines(kept: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """One measure of one network: by how much the simulator lies outside the kernel's runs."""
+    """One measure of one network: the simulator's distance from the range of the kernel's runs."""
 
     measure: str
     place: str
@@ -167,7 +167,7 @@ class Difference:
 
     @property
     def relative(self) -> float:
-        """Of the medians, relative to the kernel's; 0 for what hardly differs."""
+        """Return the relative difference of the medians; 0 for negligible differences."""
         ours, theirs = statistics.median(self.simulator), statistics.median(self.kernel)
         if abs(ours - theirs) <= SMALL.get(self.measure, 0.0):
             return 0.0
@@ -175,7 +175,7 @@ class Difference:
 
     @property
     def excess(self) -> float:
-        """By how much of the nearer end of the kernel's range the median lies outside it."""
+        """Return the median's relative distance from the nearer end of the kernel's range."""
         ours = statistics.median(self.simulator)
         low, high = min(self.kernel), max(self.kernel)
         if low <= ours <= high or self.relative == 0:
@@ -186,12 +186,12 @@ class Difference:
 
     @property
     def is_outside(self) -> bool:
-        """Whether the margin is exceeded."""
+        """Return whether the margin is exceeded."""
         return self.excess > MARGINS[self.measure]
 
 
 def differences(simulator: Runs, kernel: Runs) -> list[Difference]:
-    """Every measure of every network of one controller."""
+    """Return every measure of every network of one controller."""
     return [
         Difference(
             measure,
@@ -205,7 +205,7 @@ def differences(simulator: Runs, kernel: Runs) -> list[Difference]:
 
 
 def bottlenecks(controller: str) -> list[Experiment]:
-    """Sixteen networks of two flows for 20 s; for DCTCP eight, whose queue marks."""
+    """Return sixteen networks of two flows for 20 s; for DCTCP eight, whose queue marks."""
     found = []
     for rate_mbps, delay_ms, products in itertools.product((10, 100), (5, 40), (0.5, 2)):
         packets = max(10, int(rate_mbps * 1e6 * 2e-3 * delay_ms / 12_000 * products))
@@ -232,18 +232,18 @@ def bottlenecks(controller: str) -> list[Experiment]:
 
 @dataclass(frozen=True, slots=True)
 class Twins:
-    """Ours beside Linux's of the same name, both in the simulator.
+    """Our controller compared with Linux's of the same name, both in the simulator.
 
     Attributes:
-        same: Networks with the same digest.
-        ratios: Our goodput over Linux's, of each network.
+        same: Number of networks with the same digest.
+        ratios: Our goodput over Linux's, for each network.
     """
 
     same: int
     ratios: Sequence[float]
 
     def __str__(self) -> str:
-        """Two cells of the table."""
+        """Return two cells of the table."""
         ratios = self.ratios
         if self.same == len(ratios):
             return f"{self.same} of {len(ratios)} | 1"
@@ -253,7 +253,7 @@ class Twins:
 
 
 def twins(name: str) -> Twins:
-    """One controller, ours and Linux's.
+    """Run one controller, ours and Linux's.
 
     Raises:
         RuntimeError: A run failed.
@@ -294,17 +294,17 @@ OUTSIDE: Mapping[tuple[str, str, str], str] = {
         " lie among them"
     ),
 }
-"""What is outside the margins: controller, network and measure to the cause."""
+"""Causes of results outside the margins, by controller, network and measure."""
 
 WHY = {
     "cubic": "the cube root, as above",
     "dctcp": "alpha in real numbers; Linux's are 1/1024",
 }
-"""Of our own that do not give each digest of Linux's: the cause."""
+"""Causes of digests that differ from Linux's, by controller."""
 
 
 def kernel_table(simulator: Mapping[str, Runs], kernel: Mapping[str, Runs]) -> str:
-    """A row for each controller: the greatest excess of each measure over the six networks."""
+    """Return a row for each controller: the largest excess of each measure over six networks."""
     words = " | ".join(MEASURES.values())
     lines = [f"| controller | {words} | outside |", "| --- |" + " --- |" * (len(MEASURES) + 1)]
     for name in kernel:
@@ -328,17 +328,17 @@ def kernel_table(simulator: Mapping[str, Runs], kernel: Mapping[str, Runs]) -> s
 
 
 def twins_table(found: Mapping[str, Twins]) -> str:
-    """A row for each of our own."""
+    """Return a row for each of our controllers."""
     head = "| ours | same digest | goodput over Linux's: median, range | why it differs |"
     rows = (f"| {name} | {each} | {WHY.get(name, '')} |" for name, each in found.items())
     return "\n".join([head, "| --- | --- | --- | --- |", *rows])
 
 
 def between(text: str, word: str) -> tuple[str, str, str]:
-    """A page before, between and after the marks of this word.
+    """Return a page before, between and after the markers of this word.
 
     Raises:
-        ValueError: It has no such marks.
+        ValueError: It has no such markers.
     """
     begin, end = f"<!-- {word} -->\n", f"<!-- end of {word} -->"
     first, last = text.index(begin) + len(begin), text.index(end)
@@ -346,7 +346,7 @@ def between(text: str, word: str) -> tuple[str, str, str]:
 
 
 def write_tables() -> None:
-    """Run the simulator, and put both tables into the page."""
+    """Run the simulator, and write both tables into the page."""
     kernel = read_kept()["runs"]
     tables = {
         "beside the kernel": kernel_table({name: measured(name, "sim") for name in kernel}, kernel),
@@ -360,7 +360,7 @@ def write_tables() -> None:
 
 
 def main() -> None:
-    """Run on the kernel what is named, or write the tables."""
+    """Run the named controllers on the kernel, or write the tables."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=", ".join(NAMES))
     parser.add_argument("--kernel", action="store_true", help="run on the kernel, and keep that")

@@ -20,7 +20,7 @@ from dumbbell.spec.tcp import Tcp
 
 PLACE = Path(__file__).resolve().parents[1] / "python" / "dumbbell" / "spec" / "key_models.pyi"
 MODELS: tuple[type[SpecModel], ...] = (Experiment, Change, LinkEnd, LinkOptions, Flow, Ping, Tcp)
-"""Each derives from a model that is made from a table of keys."""
+"""Models that derive from a model generated from a table of keys."""
 LONGEST_LINE = 100
 _HEAD = '''\
 """Keys that are described in Rust; written by ``python scripts/key_models.py --write``."""
@@ -36,7 +36,7 @@ from dumbbell.spec.base import SpecModel
 
 
 def stub() -> str:
-    """The text of the stub."""
+    """Return the text of the stub."""
     return _HEAD + "".join(_class(model.__base__ or model) for model in MODELS)
 
 
@@ -47,7 +47,7 @@ def _class(model: type[Any]) -> str:
 
 
 def _line(key: str, named: str) -> str:
-    """A key, as ruff formats it."""
+    """Return the line of a key, as ruff formats it."""
     line = f"    {key}: {named} = ...\n"
     if len(line) <= LONGEST_LINE + 1:
         return line
@@ -56,7 +56,7 @@ def _line(key: str, named: str) -> str:
 
 
 def _named(hint: Any) -> str:
-    """As every version of Python reads it."""
+    """Return an annotation that every Python version can parse."""
     if typing.get_origin(hint) in (typing.Union, types.UnionType):
         return " | ".join(_named(each) for each in typing.get_args(hint))
     if hint is types.NoneType:

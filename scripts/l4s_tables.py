@@ -43,16 +43,16 @@ STEPS = ("", "min_qlen_step 1", "min_qlen_step 2", "step_thresh 3ms")
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """A row of a published set, or of the experiment that changes a setting of it.
+    """A row of a published set, or of the experiment that changes one of its settings.
 
     Attributes:
-        source: Whose; empty for a changed setting.
-        rate_mbps: Of the bottleneck.
-        rtt_ms: Without queues.
-        target_ms: Of the classic queue.
-        rtt_independence: Whether Prague has it.
+        source: The source; empty for a changed setting.
+        rate_mbps: Rate of the bottleneck.
+        rtt_ms: Base round-trip time.
+        target_ms: Delay target of the classic queue.
+        rtt_independence: Whether Prague has RTT independence.
         classic_ecn: Whether CUBIC negotiated ECN.
-        share: Of CUBIC in the goodput of both, %; None where nobody measured it.
+        share: CUBIC's share of the total goodput, %; None if not measured.
     """
 
     source: str
@@ -160,7 +160,7 @@ def _published() -> None:
 
 
 def main() -> None:
-    """Print all of them, row by row."""
+    """Print all tables, row by row."""
     _pairs()
     _slow_links()
     _published()

@@ -28,14 +28,15 @@ CONSTRAINTS = "constraints.txt"
 FOLDER = "locks"
 OLDEST_PYTHON = "3.11"
 OLDEST_PYTHON_OF: Mapping[str, str] = {"site": "3.11.5", "test": "3.11.5"}
-"""Where a package asks for a later one: pymdown-extensions 13.1, of the site."""
+"""Minimum Python of lock files whose packages need a later one: pymdown-extensions 13.1, of the
+site."""
 EXTRAS: Mapping[str, Sequence[str] | None] = {
     "build": None,
     "runtime": (),
     "site": ("site",),
     "test": ("test", "pandas", "site"),
 }
-"""Extras that each lock file has besides what the package needs; None for its build alone."""
+"""Extras of each lock file besides the package's requirements; None for build requirements only."""
 HEAD = "# Made by `make locks` of constraints.txt and pyproject.toml: not to be edited.\n"
 
 _PIN = re.compile(r"([A-Za-z0-9._-]+)==(\S+)")
@@ -48,7 +49,7 @@ class Locked:
     """A package of a lock file.
 
     Attributes:
-        version: The only one that may be installed.
+        version: The only version that may be installed.
         hashes: SHA-256 of its files, hexadecimal.
     """
 
@@ -57,21 +58,21 @@ class Locked:
 
 
 def normalized(name: str) -> str:
-    """A project's name as the index compares it (PEP 503)."""
+    """Return a project's name as the index compares it (PEP 503)."""
     return re.sub(r"[-_.]+", "-", name).lower()
 
 
 def pins(text: str) -> dict[str, str]:
-    """Version of each package of a list of constraints."""
+    """Return the version of each package in a list of constraints."""
     found = (_PIN.match(line) for line in text.splitlines())
     return {normalized(match[1]): match[2] for match in found if match is not None}
 
 
 def locked(text: str) -> dict[str, Locked]:
-    """Packages of a lock file.
+    """Return the packages of a lock file.
 
     Raises:
-        ValueError: A line names none by `==`, or one has no hash.
+        ValueError: A line has no `==` version, or a package has no hash.
     """
     packages: dict[str, Locked] = {}
     lines = "\n".join(line for line in text.splitlines() if not line.startswith("#"))
@@ -85,7 +86,7 @@ def locked(text: str) -> dict[str, Locked]:
 
 
 def wanted(pyproject: dict[str, Any], lock: str) -> list[str]:
-    """The requirements that a lock file is made for, as `pyproject.toml` writes them."""
+    """Return the requirements of a lock file, as written in `pyproject.toml`."""
     extras = EXTRAS[lock]
     if extras is None:
         return [*pyproject["build-system"]["requires"]]
@@ -93,11 +94,11 @@ def wanted(pyproject: dict[str, Any], lock: str) -> list[str]:
 
 
 def faults(lock: str, text: str, asked: Sequence[str], constraints: Mapping[str, str]) -> list[str]:
-    """What is not right in a lock file.
+    """Return the faults of a lock file.
 
     Args:
-        lock: Its name, for what is said.
-        text: Of the file.
+        lock: Its name, for messages.
+        text: Text of the file.
         asked: Requirements.
         constraints: Version of each package.
     """
@@ -118,7 +119,7 @@ def faults(lock: str, text: str, asked: Sequence[str], constraints: Mapping[str,
 
 
 def compare(root: Path = ROOT) -> list[str]:
-    """What is not right in the lock files of a checkout."""
+    """Return the faults of the lock files of a checkout."""
     pyproject = tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))
     constraints = pins((root / CONSTRAINTS).read_text(encoding="utf-8"))
     found = []
@@ -133,7 +134,7 @@ def compare(root: Path = ROOT) -> list[str]:
 
 
 def write(root: Path = ROOT) -> None:
-    """Make the lock files again."""
+    """Regenerate the lock files."""
     uv = shutil.which("uv")
     if uv is None:
         sys.exit("uv is not there: python3 -m pip install uv, or pipx install uv")
@@ -159,7 +160,7 @@ def write(root: Path = ROOT) -> None:
 
 
 def main() -> None:
-    """Make or compare."""
+    """Regenerate or compare."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n\n", maxsplit=1)[0])
     parser.add_argument("--write", action="store_true", help="make them again")
     if parser.parse_args().write:

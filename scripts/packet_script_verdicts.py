@@ -23,8 +23,8 @@ PAGE = ROOT / "docs" / "packetdrill-rules.md"
 JUDGE = ROOT / "python" / "dumbbell" / "backends" / "kernel" / "packetdrill" / "virtual_time.c"
 _GSO_MAX_SEGS = 1
 BURSTS = "bursts"
-"""Folder of scripts about sk_buffs of several segments: the kernel may make them there, and the
-device gets frames, so that what left together is told by the instants."""
+"""Folder of scripts about skbs of several segments. The kernel may build them there, and the device
+gets frames, so segments that left together are recognized by their timestamps."""
 _AT_ONCE = 8
 
 _HEAD = """# The rules of TCP, as scripts
@@ -41,28 +41,28 @@ Linux has behaviour of its own, and those with lines that only dumbbell knows
 
 
 def own_scripts() -> list[Path]:
-    """All of them, in the order of the table."""
+    """Return all scripts, in the order of the table."""
     return sorted(SCRIPTS.glob("*.pkt")) + sorted(SCRIPTS.glob("*/*.pkt"))
 
 
 def digest(path: Path) -> str:
-    """Of a script's bytes."""
+    """Return the digest of a script's bytes."""
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def judge_digest() -> str:
-    """Of what makes packetdrill a judge inside: when a script begins, how exact its times are."""
+    """Return the digest of packetdrill's settings: start of a script, and timing tolerance."""
     return digest(JUDGE)
 
 
 def kept() -> dict[str, Any]:
-    """What was kept."""
+    """Return the stored verdicts."""
     found: dict[str, Any] = json.loads(KEPT.read_text(encoding="utf-8"))
     return found
 
 
 def rule_of(text: str) -> tuple[str, str]:
-    """What the first comment says, and the source that it begins with."""
+    """Return the text of the first comment, and the source that it begins with."""
     lines = []
     for line in text.splitlines():
         if not line.startswith("// "):
@@ -73,7 +73,7 @@ def rule_of(text: str) -> tuple[str, str]:
 
 
 def by_simulator(text: str) -> str:
-    """passed, failed or unsupported."""
+    """Return passed, failed or unsupported."""
     from dumbbell._engine import check_packet_script
 
     verdict: str = json.loads(check_packet_script(text, "linux-6.1"))["verdict"]
@@ -81,13 +81,13 @@ def by_simulator(text: str) -> str:
 
 
 def by_kernel(verdict: dict[str, Any]) -> str:
-    """A cell of the table."""
+    """Return a cell of the table."""
     why = verdict.get("missing") or []
     return " ".join([verdict["verdict"], *(f"({name})" for name in why)])
 
 
 def table() -> str:
-    """The page."""
+    """Return the page."""
     stored = kept()
     rows = []
     for path in own_scripts():
@@ -106,7 +106,7 @@ def _cell(text: str) -> str:
 
 
 def judge_what_changed() -> None:
-    """Have packetdrill judge the scripts that are not those that were judged; keep as it goes."""
+    """Run packetdrill on scripts that changed; store each verdict as it is ready."""
     from dumbbell.backends.kernel.packetdrill import Conditions, judge_scripts
 
     single, bursts = Conditions(gso_max_segs=_GSO_MAX_SEGS), Conditions(offloads=False)
@@ -137,12 +137,12 @@ def judge_what_changed() -> None:
 
 
 def name_of(path: Path) -> str:
-    """Of a script, without its ending."""
+    """Return a script's name without its suffix."""
     return path.relative_to(SCRIPTS).with_suffix("").as_posix()
 
 
 def main() -> None:
-    """Do what is asked for."""
+    """Run the requested action."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--write", action="store_true", help="judge all, keep the verdicts")
     parser.add_argument("--table", action="store_true", help="write the page of what is kept")

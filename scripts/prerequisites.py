@@ -1,7 +1,7 @@
 """Reports missing tools before anything is built or downloaded.
 
-Run by ``make`` with whatever ``python3`` there is, so it is written for Python 3.6 without any
-package. Exit status 0 when everything needed is here, 1 with instructions otherwise.
+Run by ``make`` with the system's ``python3``, so it is written for Python 3.6 without any package.
+Exit status 0 if all tools are present, otherwise 1 with instructions.
 """
 
 import os
@@ -25,16 +25,16 @@ On macOS:             xcode-select --install"""
 
 
 class MissingError(Exception):
-    """Something needed is not here; the text says what, and how to get it."""
+    """A required tool is missing; the message says which, and how to get it."""
 
 
 def dotted(version: Sequence[object]) -> str:
-    """(3, 11) as 3.11."""
+    """Format (3, 11) as 3.11."""
     return ".".join(str(part) for part in version)
 
 
 def check_python(version: Optional[Tuple[int, int, int]] = None) -> str:
-    """The interpreter is new enough."""
+    """Check that the interpreter is new enough."""
     version = version or sys.version_info[:3]
     if version[:2] >= PYTHON_AT_LEAST:
         return "Python " + dotted(version)
@@ -54,7 +54,7 @@ def check_python(version: Optional[Tuple[int, int, int]] = None) -> str:
 
 
 def answers(program: str) -> bool:
-    """Whether a program runs at all: version managers put names on PATH that do not."""
+    """Return whether a program runs: version managers install names on PATH that do not."""
     try:
         status = subprocess.call(
             [program, "--version"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -65,7 +65,7 @@ def answers(program: str) -> bool:
 
 
 def check_venv() -> str:
-    """Virtual environments can be made: Debian and Ubuntu split this off Python."""
+    """Check that virtual environments work: Debian and Ubuntu package venv separately."""
     try:
         import ensurepip  # noqa: F401
         import venv  # noqa: F401
@@ -79,10 +79,10 @@ def check_venv() -> str:
 
 
 def version_of(program: str) -> Tuple[str, Tuple[int, int]]:
-    """What ``program --version`` says as (major, minor), or MissingError.
+    """Return the version printed by ``program --version`` as (major, minor).
 
-    Its standard error is passed on: rustup reports there the download of the toolchain named in
-    rust-toolchain.toml, which takes a while.
+    Raises MissingError if there is none. Standard error is passed on: rustup reports there the
+    download of the toolchain named in rust-toolchain.toml, which takes a while.
     """
     path = shutil.which(program)
     if path is None:
@@ -107,7 +107,7 @@ def version_of(program: str) -> Tuple[str, Tuple[int, int]]:
 
 
 def check_rust(program: str) -> str:
-    """cargo or rustc is new enough; a distribution may pack them apart."""
+    """Check that cargo or rustc is new enough; distributions may package them separately."""
     path, version = version_of(program)
     if version < RUST_AT_LEAST:
         raise MissingError(
@@ -119,7 +119,7 @@ def check_rust(program: str) -> str:
 
 
 def check_compiler() -> str:
-    """A C program can be compiled and linked: rustc links by way of ``cc``."""
+    """Check that a C program can be compiled and linked: rustc links with ``cc``."""
     compiler = shutil.which("cc")
     if compiler is None:
         raise MissingError("A C compiler is needed (the command cc).\n" + GET_COMPILER)
@@ -151,21 +151,21 @@ CHECKS: Tuple[Callable[[], str], ...] = (
 
 
 def run_checks(checks: Sequence[Callable[[], str]]) -> Tuple[List[str], List[str]]:
-    """What was found and what is missing: all of it, so that one reading is enough."""
+    """Return all tools found and all that are missing, in one pass."""
     found: List[str] = []
     missing: List[str] = []
     for check in checks:
         try:
             found.append(check())
         except MissingError as problem:
-            # cargo and rustc are usually missing together, and the advice is the same.
+            # cargo and rustc are usually missing together, with the same advice.
             if not (GET_RUST in str(problem) and any(GET_RUST in text for text in missing)):
                 missing.append(str(problem))
     return found, missing
 
 
 def main() -> int:
-    """Prints one line when all is well, else what to do."""
+    """Print one line if all tools are present, otherwise instructions."""
     found, missing = run_checks(CHECKS)
     if not missing:
         print("Prerequisites: " + ", ".join(found))

@@ -34,30 +34,30 @@ from dumbbell.tables import Run
 
 KEPT = Path(__file__).resolve().parents[1] / "tests/golden/preset_digests.json"
 DIGITS = digests.FINGERPRINT_DIGITS
-"""Of each digest that are kept: the rest tells nothing more."""
+"""Digits stored of each digest."""
 RUNS = {fit_name(sender): fewest_runs(len(published.QUARTILES)) for sender in SENDERS}
-"""Replications of a task that makes nothing of one; the digest is that of the first."""
+"""Replications of a task that rejects a single one; the digest is that of the first."""
 
 
 class Kept(TypedDict):
-    """What the file holds."""
+    """Contents of the file."""
 
     version: str
     digests: dict[str, str]
-    """By study, task and arm."""
+    """Digests by study, task and arm."""
 
 
 class Once(Runner):
-    """Makes one replication of whatever it is asked for, and notes digests.
+    """Runs one replication of every requested task, and records digests.
 
     Attributes:
-        study: Whose runs they are.
+        study: The study.
         noted: Digests of the runs, by study, task and arm.
-        experiments: What was run, by the same names.
+        experiments: Experiments run, by the same names.
     """
 
     def __init__(self, options: StudyOptions, study: str) -> None:
-        """Of one study; nothing is run yet."""
+        """Set the study; nothing is run yet."""
         super().__init__(options)
         self.study = study
         self.noted: dict[str, str] = {}
@@ -87,7 +87,7 @@ class Once(Runner):
         return done
 
     def _free(self, name: str) -> str:
-        """A task may run its arms once more at another length."""
+        """Return an unused name: a task may run its arms again at another length."""
 
         def numbered() -> Iterator[str]:
             yield name
@@ -97,7 +97,7 @@ class Once(Runner):
 
 
 def runners() -> Iterator[Once]:
-    """One for each study, when all of its arms were run.
+    """Return one runner for each study, after all of its arms were run.
 
     The parts run as in ``dumbbell reproduce all --quick``; nothing is judged.
     """
@@ -113,23 +113,23 @@ def runners() -> Iterator[Once]:
 
 
 def measured() -> dict[str, str]:
-    """Digests of the arms of every study, by the package that this Python imports."""
+    """Return the digests of the arms of every study, by the package that this Python imports."""
     return {name: digest for runner in runners() for name, digest in runner.noted.items()}
 
 
 def kept() -> Kept:
-    """What was kept last."""
+    """Return the stored digests."""
     return json.loads(KEPT.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
 
 
 def differing(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """Runs whose digests differ, and those that only one of them has."""
+    """Return runs whose digests differ, and runs that are in only one of both."""
     names = dict.fromkeys([*before, *now])
     return [name for name in names if before.get(name) != now.get(name)]
 
 
 def main(words: list[str]) -> int:
-    """Exit status."""
+    """Return the exit status."""
     now, version = measured(), digests.today()
     before = kept() if KEPT.is_file() else Kept(version="", digests={})
     if words == ["--write"]:

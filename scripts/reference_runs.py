@@ -34,7 +34,7 @@ Kept = dict[str, Any]
 
 
 def main() -> int:
-    """Run what is missing, then write the tables. Status 1 when a run is missing."""
+    """Run what is missing, then write the tables. Exit status 1 if a run is missing."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--only", default="", help="cells with this word in their names")
     parser.add_argument("--jobs", type=int, default=0, help="guests side by side; 0: one a core")
@@ -57,7 +57,7 @@ def main() -> int:
 def run_missing(
     chosen: Sequence[grid.Cell], partial: Path, versions: Mapping[str, Any], jobs: int
 ) -> int:
-    """Run what has not been; how many runs failed or are not allowed."""
+    """Run missing cells; return the number of runs that failed or are not allowed."""
     tasks = []
     missing = 0
     for cell in chosen:
@@ -98,14 +98,14 @@ def run_missing(
 
 
 def kept_file(partial: Path, cell: grid.Cell, replication: int) -> Path:
-    """Where a finished run is kept."""
+    """Return the file of a finished run."""
     return partial / f"{cell.name}-{replication}.json"
 
 
 def read_kept(
     partial: Path, cell: grid.Cell, replication: int, versions: Mapping[str, Any]
 ) -> Kept | None:
-    """A finished run; None when there is none that was made with the same programs."""
+    """Return a finished run; None if there is none made with the same programs."""
     try:
         text = kept_file(partial, cell, replication).read_text(encoding="utf-8")
         kept: Kept = json.loads(text)
@@ -117,7 +117,7 @@ def read_kept(
 def kept_runs(
     chosen: Sequence[grid.Cell], partial: Path, versions: Mapping[str, Any]
 ) -> Iterator[Kept]:
-    """All of them, in order."""
+    """Return all finished runs, in order."""
     for cell in chosen:
         for replication in range(grid.REPLICATIONS):
             kept = read_kept(partial, cell, replication, versions)
@@ -126,7 +126,7 @@ def kept_runs(
 
 
 def write(runs: Iterator[Kept], versions: Mapping[str, Any], out: Path) -> None:
-    """Write the tables: the same runs give the same bytes."""
+    """Write the tables; the same runs give the same bytes."""
     out.mkdir(parents=True, exist_ok=True)
     run_rows, flow_rows, curves = [], [], []
     for kept in runs:
@@ -134,7 +134,7 @@ def write(runs: Iterator[Kept], versions: Mapping[str, Any], out: Path) -> None:
         run_rows.append({**kept["run"], "digest": kept["digest"]})
         flow_rows += [{**place, "flow": flow, **row} for flow, row in enumerate(kept["flows"])]
         for flow, values in kept["series"]:
-            # Differences compress better than levels.
+            # Differences compress better than absolute values.
             steps = [now - before for before, now in zip([0, *values], values, strict=False)]
             curves.append([*place.values(), flow, steps])
     compress(out / "runs.csv.gz", csv_text(run_rows))
@@ -155,7 +155,7 @@ def write(runs: Iterator[Kept], versions: Mapping[str, Any], out: Path) -> None:
 
 
 def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Rows with a head line."""
+    """Return rows with a header line."""
     stream = io.StringIO()
     writer = csv.DictWriter(stream, list(rows[0]), lineterminator="\n")
     writer.writeheader()
@@ -165,17 +165,17 @@ def csv_text(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def shortened(value: Any) -> Any:
-    """A number rounded to the digits worth keeping."""
+    """Round a number to the significant digits."""
     return f"{value:.{SIGNIFICANT_DIGITS}g}" if isinstance(value, float) else value
 
 
 def compress(file: Path, text: str) -> None:
-    """Without a time stamp, so that the same text is the same file."""
+    """Compress without a timestamp, so that the same text gives the same file."""
     file.write_bytes(gzip.compress(text.encode("utf-8"), 9, mtime=0))
 
 
 def sha256(file: Path) -> str:
-    """Of a file's bytes."""
+    """Return the digest of a file's bytes."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 

@@ -23,7 +23,7 @@ _HEADING = re.compile(
 )
 # "(2.1) Until a measurement ...": RFC 6298 numbers its paragraphs.
 _PARAGRAPH = re.compile(r"^ {3,}\((\d\.\d)\) ")
-# A heading that the next line goes on with ("2.17." alone, in RFC 2525).
+# A heading continued on the next line ("2.17." alone, in RFC 2525).
 _NUMBER_ALONE = re.compile(r"^(\d{1,2}\.\d{1,2})\.$")
 _IN_CONTENTS = re.compile(r"(\.\s?){4,}|\s{2,}\d+$")
 _NORMATIVE = re.compile(r"\b(MUST|SHALL|SHOULD|REQUIRED|RECOMMENDED)\b")
@@ -31,7 +31,7 @@ _INDENT_OF_DEEP_SECTIONS = 9
 
 
 def heading(line: str) -> tuple[str, str] | None:
-    """Number and title of the section that a line begins; None for any other line."""
+    """Return number and title of the section that a line begins; None for any other line."""
     if alone := _NUMBER_ALONE.match(line):
         return alone[1], ""
     if paragraph := _PARAGRAPH.match(line):
@@ -41,13 +41,13 @@ def heading(line: str) -> tuple[str, str] | None:
         return None
     number: str = found[2] or found[3] or found[4]
     depth = number.count(".")
-    # What is indented and has one number is an item of a list.
+    # An indented line with a single number is a list item.
     deepest = 0 if number.isdigit() else _INDENT_OF_DEEP_SECTIONS if depth > 1 else 3
     return (number, found[5].strip()) if len(found[1]) <= deepest else None
 
 
 def sections(text: str) -> tuple[dict[str, str], list[str]]:
-    """Titles of an RFC's sections by number, and the numbers of those with a normative word."""
+    """Return titles of an RFC's sections by number, and the numbers of normative sections."""
     titles: dict[str, str] = {}
     normative = set()
     current = None
@@ -62,13 +62,13 @@ def sections(text: str) -> tuple[dict[str, str], list[str]]:
 
 
 def _in_order(number: str) -> list[tuple[bool, int, str]]:
-    """Sections before appendices, 3.9 before 3.10."""
+    """Return a sort key: sections before appendices, 3.9 before 3.10."""
     parts = number.split(".")
     return [(not part.isdigit(), int(part) if part.isdigit() else 0, part) for part in parts]
 
 
 def main(paths: list[str]) -> None:
-    """Print the tables of some texts; a name tells which RFC it is."""
+    """Print the tables of some texts; the file name gives the RFC's number."""
     for path in paths:
         packed = Path(path).read_bytes()
         text = (gzip.decompress(packed) if path.endswith(".gz") else packed).decode(

@@ -19,18 +19,18 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ("dumbbell-bindings", "dumbbell-guest", "dumbbell-lab")
-"""Crates of which something is in the wheel."""
+"""Crates with code in the wheel."""
 
 
 def metadata(root: Path = ROOT) -> dict[str, Any]:
-    """What cargo knows of the workspace and of all that it needs."""
+    """Return cargo's metadata of the workspace and its dependencies."""
     command = ["cargo", "metadata", "--locked", "--format-version", "1"]
     found: dict[str, Any] = json.loads(subprocess.check_output(command, cwd=root))
     return found
 
 
 def needed(graph: Mapping[str, Any], programs: Iterable[str] = PROGRAMS) -> list[str]:
-    """Ids of the packages that crates are made of, themselves included, sorted."""
+    """Return ids of the packages that crates depend on, including themselves, sorted."""
     nodes = {node["id"]: node for node in graph["resolve"]["nodes"]}
     wanted = set(programs)
     left = [package["id"] for package in graph["packages"] if package["name"] in wanted]
@@ -48,12 +48,12 @@ def _is_for_tests(dependency: Mapping[str, Any]) -> bool:
 
 
 def document(graph: Mapping[str, Any], lock: Mapping[str, Any], version: str) -> dict[str, Any]:
-    """The CycloneDX document.
+    """Return the CycloneDX document.
 
     Args:
-        graph: As of `metadata`.
+        graph: Result of `metadata`.
         lock: Contents of `Cargo.lock`.
-        version: Of the wheel.
+        version: Version of the wheel.
     """
     hashes = {(each["name"], each["version"]): each.get("checksum") for each in lock["package"]}
     packages = {each["id"]: each for each in graph["packages"]}
@@ -109,7 +109,7 @@ def _component(
         "name": package["name"],
         "version": package["version"],
         "purl": reference,
-        # Older crates write an "or" as a slash, which is no expression of SPDX.
+        # Older crates write "or" as a slash, which is not an SPDX expression.
         "licenses": [{"expression": package["license"].replace("/", " OR ")}],
     }
     checksum = hashes[package["name"], package["version"]]
@@ -119,7 +119,7 @@ def _component(
 
 
 def text(root: Path = ROOT) -> str:
-    """The document of a checkout, as JSON."""
+    """Return the document of a checkout, as JSON."""
     lock = tomllib.loads((root / "Cargo.lock").read_text(encoding="utf-8"))
     cargo = tomllib.loads((root / "Cargo.toml").read_text(encoding="utf-8"))
     version = cargo["workspace"]["package"]["version"]

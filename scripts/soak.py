@@ -32,19 +32,19 @@ from soak_programs import Disturbance, disturbed  # noqa: E402
 
 CASES = 20_000
 FIRST_NUMBER = 10_000_000
-"""Cases draw other descriptions than the tests do."""
+"""First case number: different from the tests' random descriptions."""
 BLOCK = 20
-"""Cases of one process, whose end takes no others along; the last is a program."""
+"""Number of cases per process, to limit the effect of a crash; the last is a program."""
 STUDY_EVERY = 500
 LONGEST_S = 20.0
-"""A description that says nothing for longer hangs, if it got the time to."""
+"""A description without output for longer than this hangs, if it had CPU time."""
 _LOOK_S = 1.0
 
 State = dict[str, Any]
 
 
 def main() -> int:
-    """Go on from the state. Status 1 when a case has failed, now or earlier."""
+    """Continue from the state. Exit status 1 if a case has failed, now or earlier."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--state", type=Path, required=True, help="where it stands; made if new")
     parser.add_argument("--cases", type=int, default=CASES, help="how many in all")
@@ -52,7 +52,7 @@ def main() -> int:
     parser.add_argument("--block", type=int, help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.block is not None:
-        with contextlib.suppress(KeyboardInterrupt):  # who started it says so
+        with contextlib.suppress(KeyboardInterrupt):  # the parent process reports it
             check_block(given.block, failing_folder(given.state))
         return 0
     state = read(given.state)
@@ -87,19 +87,19 @@ def go_on(state: State, file: Path, cases: int) -> None:
 
 
 def block_results(first: int, file: Path) -> Iterator[State]:
-    """What came of the descriptions of a block, each as soon as it is there.
+    """Yield the result of each description of a block as soon as it is available.
 
-    A process that dies or hangs is a fault of the case that it was at, and another goes on behind.
+    If a process dies or hangs, its current case fails, and a new process continues with the next.
     """
     at, end = first, first + BLOCK - 1
     while at < end:
         command = [sys.executable, __file__, "--state", str(file), "--block", str(at)]
-        # Unbuffered, so that no line is here already while we wait for the next.
+        # Unbuffered, so that no line is buffered here while we wait for the next.
         with subprocess.Popen(command, stdout=subprocess.PIPE, bufsize=0) as process:
             assert process.stdout is not None
             said = selectors.DefaultSelector()
             said.register(process.stdout, selectors.EVENT_READ)
-            # Starting the interpreter takes its time too.
+            # Starting the interpreter also takes time.
             patience = Patience(process.pid, 2 * LONGEST_S)
             while not patience.is_lost():
                 if not said.select(_LOOK_S):
@@ -119,7 +119,7 @@ def block_results(first: int, file: Path) -> Iterator[State]:
 
 
 def check_block(first: int, folder: Path) -> None:
-    """In a process of its own: check descriptions up to the block's end, a line for each."""
+    """Check descriptions up to the block's end, in a separate process; print one line each."""
     for case in range(first, first // BLOCK * BLOCK + BLOCK - 1):
         number = FIRST_NUMBER + case
         began_s, began_cpu_s = time.monotonic(), time.process_time()
@@ -134,7 +134,7 @@ def check_block(first: int, folder: Path) -> None:
 
 
 def a_result(number: int, kind: str, took_s: float, found: list[str]) -> State:
-    """What came of one case."""
+    """Return the result of one case."""
     return {"number": number, "kind": kind, "seconds": took_s, "faults": found}
 
 
@@ -142,12 +142,12 @@ def a_result(number: int, kind: str, took_s: float, found: list[str]) -> State:
 
 
 def failing_folder(state_file: Path) -> Path:
-    """Where descriptions that fail are kept, beside the state."""
+    """Return the folder of failing descriptions, beside the state."""
     return state_file.with_name(f"{state_file.name}.failing")
 
 
 def read(file: Path) -> State:
-    """Where an earlier call stopped, or a new state."""
+    """Return the state of an earlier call, or a new state."""
     if file.exists():
         state: State = json.loads(file.read_text(encoding="utf-8"))
         return state
@@ -155,14 +155,14 @@ def read(file: Path) -> State:
 
 
 def write(file: Path, state: State) -> None:
-    """Written beside and renamed: a killed soak leaves the last whole state."""
+    """Write to a temporary file and rename, so that a killed soak leaves a complete state."""
     beside = file.with_name(f".{file.name}.new")
     beside.write_text(json.dumps(state, indent=1) + "\n", encoding="utf-8")
     beside.replace(file)
 
 
 def count(state: State, result: State) -> None:
-    """Add a case to the sums."""
+    """Add a case to the totals."""
     kind = state["kinds"].setdefault(result["kind"], {"cases": 0, "longest_s": 0.0})
     kind["cases"] += 1
     kind["longest_s"] = max(kind["longest_s"], result["seconds"])
@@ -172,7 +172,7 @@ def count(state: State, result: State) -> None:
 
 
 def report(state: State) -> str:
-    """The figures as a table, and every fault."""
+    """Return the totals as a table, and every fault."""
     failed: dict[str, set[int]] = {}
     for fault in state["faults"]:
         failed.setdefault(fault["kind"], set()).add(fault["number"])

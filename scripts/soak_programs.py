@@ -1,4 +1,6 @@
-"""``dumbbell`` as a program, killed, interrupted and starved; for ``soak.py``."""
+"""Runs ``dumbbell`` as a program that is killed, interrupted or short of resources; for
+``soak.py``.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +23,10 @@ from dumbbell import errors
 from dumbbell.tables import read_parquet
 
 LONGEST_S = 20.0
-"""On a machine of its own, as all limits here."""
+"""Limit on an idle machine, like all limits here."""
 STUDY_S = 300.0
 _OBEYED_S = 5.0
-"""Ctrl-C is obeyed within a second; a loaded machine takes longer, a hang much longer."""
+"""Ctrl-C takes effect within a second; on a loaded machine later, in a hang much later."""
 _LOOK_S = 1.0
 _ADDRESSES_BYTES = 2_000_000 * 1024
 _SMALL_DISK_BYTES = 64 * 1024
@@ -32,13 +34,13 @@ _STATUSES = {value for name, value in vars(errors).items() if name.startswith("E
 _STUDIES = ("queue-size-delay", "statistical-multiplexing", "traffic-policing")
 _PROGRAM = "from dumbbell.cli import main; import sys; sys.argv[0] = 'dumbbell'; main()"
 _TOLD = _PROGRAM.replace("main()", "print(flush=True); main()")
-"""Says when it begins to listen: until then, Ctrl-C is Python's own, with a traceback."""
+"""Prints a line when its handler is installed: before that, Ctrl-C gives a Python traceback."""
 _SIGNS = ("Traceback", "panicked", "RUST_BACKTRACE")
 _NOTES = "what the user wrote\n"
 
 
 class Disturbance(enum.Enum):
-    """What happens to a program."""
+    """A disturbance of a program."""
 
     NONE = "run"
     KILL = "run, killed"
@@ -49,7 +51,7 @@ class Disturbance(enum.Enum):
 
 
 def disturbed(number: int, kind: Disturbance, folder: Path) -> dict[str, Any]:
-    """Runs the program on the description of that number. What came of it, with its faults."""
+    """Run the program on the description of that number; return its result with its faults."""
     draw = random.Random(f"disturbed {number}")
     began = time.monotonic()
     if kind is Disturbance.STUDY:
@@ -85,7 +87,7 @@ def _start(
 
 
 def _ended(process: Any, statuses: set[int], longest_s: float = LONGEST_S) -> list[str]:
-    """Waits for the end, and judges it."""
+    """Wait for the exit, and check it."""
     patience = Patience(process.pid, longest_s)
     said = None
     while said is None:
@@ -108,7 +110,7 @@ def _undisturbed(_: random.Random, folder: Path) -> list[str]:
 
 
 def _killed(draw: random.Random, folder: Path) -> list[str]:
-    """At any moment: the result is the old one or the new one, and the user's files stay."""
+    """Kill at any moment: the result must be the old or the new one, and user files must remain."""
     found = _ended(_start(folder, "run", "case.toml", "--out", "tables"), {0})
     if found:
         return found
@@ -125,7 +127,7 @@ def _killed(draw: random.Random, folder: Path) -> list[str]:
 
 
 def _whole(folder: Path) -> list[str]:
-    """A result can be read, with every table."""
+    """Check that a result can be read, with every table."""
     try:
         run = read_parquet(folder)
     except Exception as error:
@@ -149,7 +151,7 @@ def _interrupted(draw: random.Random, folder: Path) -> list[str]:
 
 
 def _on_a_full_disk(_: random.Random, folder: Path) -> list[str]:
-    """In a mount namespace of its own, where one may be made."""
+    """Run in a separate mount namespace, if one can be created."""
     (folder / "small").mkdir()
     mount = f'mount -t tmpfs -o size={_SMALL_DISK_BYTES} none small && exec "$@"'
     before = ("unshare", "-rm", "sh", "-c", mount, "sh")
@@ -173,7 +175,7 @@ def _with_little_memory(_: random.Random, folder: Path) -> list[str]:
 
 
 def _study(draw: random.Random, folder: Path) -> list[str]:
-    """With few replications, and half of the time stopped on its way."""
+    """Run with few replications, and interrupt half of the runs."""
     study = draw.choice(_STUDIES)
     words = ["--seed", str(draw.randrange(1000)), "--out", "page"]
     if study != "traffic-policing":

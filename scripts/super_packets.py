@@ -45,7 +45,7 @@ SWITCHES: Mapping[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "`tso` everywhere": ({"tso": True}, {"tso": True}),
     "`fq` at the sender": ({"forward": {"qdisc": "fq"}}, {}),
 }
-"""Of the links to and behind the router."""
+"""Settings of the links to and behind the router."""
 MEASURES = {
     "dropped_at_start_pkts": "drops of the first 2 s",
     "dropped_pkts": "drops of 8 s",
@@ -66,11 +66,11 @@ class Network:
 
     @property
     def name(self) -> str:
-        """As the table calls it."""
+        """Return its name in the table."""
         return f"{NAMES[self.controller]}, {self.rate_mbps} Mbit/s, {self.limit_pkts} packets"
 
     def experiment(self, switch: str, **more: Any) -> Experiment:
-        """With a switch set."""
+        """Return its experiment with a switch set."""
         first, second = SWITCHES[switch]
         segments = {"gso_max_segs": 1} if switch == "one by one" else {}
         behind = {"rate": f"{self.rate_mbps}mbit", "qdisc": f"pfifo limit {self.limit_pkts}"}
@@ -109,7 +109,7 @@ NETWORKS = (
 
 
 def numbers(run: Run) -> Numbers:
-    """What is compared of a run."""
+    """Return the compared numbers of a run."""
     times_ns = run.column("queue_samples", "t_ns", queue=QUEUE)
     dropped = run.column("queue_samples", "dropped_pkts", queue=QUEUE)
     return {
@@ -121,7 +121,7 @@ def numbers(run: Run) -> Numbers:
 
 
 def measured(network: Network, switch: str, backend: str) -> Numbers:
-    """Means over the starts.
+    """Return the means over the start times.
 
     Raises:
         RuntimeError: A run failed.
@@ -135,7 +135,7 @@ def measured(network: Network, switch: str, backend: str) -> Numbers:
 
 
 def table(kept: Mapping[str, Any]) -> str:
-    """The page's table: of each cell the kernel's first."""
+    """Return the page's table: in each cell the kernel's value first."""
     return "\n".join(_rows(kept)) + "\n"
 
 
@@ -155,7 +155,7 @@ def _shown(value: float) -> str:
 
 
 def with_table(page: str, kept: Mapping[str, Any]) -> str:
-    """The page with its table made again."""
+    """Return the page with its table replaced."""
     before, rest = page.split(BEGIN)
     return before + BEGIN + table(kept) + END + rest.split(END)[1]
 
@@ -164,7 +164,7 @@ def with_table(page: str, kept: Mapping[str, Any]) -> str:
 
 DRAWN = Network("cubic", 100, 340)
 FROM_MS, TO_MS = 0.0, 8.0
-"""From the first packet behind the pause before it."""
+"""Window, from the first packet after the pause."""
 WIDTH, LEFT, RIGHT, ROW, TOP = 720, 150, 14, 74, 58
 INK, PALE, FAINT = "#1f2933", "#52606d", "#d5dbe1"
 TICK = {"kernel": "#b4540a", "sim": "#0b62a4"}
@@ -173,8 +173,10 @@ DRAWN_SWITCHES = ("one by one", "bursts", "`tso` everywhere")
 
 
 def arrivals_ms(switch: str, backend: str) -> tuple[list[float], list[float]]:
-    """When data packets came to the router's queue and left it, from the first on that comes
-    1.5 s after the start."""
+    """Return the arrival and departure times of data packets at the router's queue.
+
+    They start with the first arrival later than 1.5 s after the start.
+    """
     experiment = DRAWN.experiment(switch, duration="2s", warm_up="0s")
     written = experiment.model_dump(by_alias=True, exclude_unset=True)
     written["links"][1]["forward"]["record_packets"] = True
@@ -191,12 +193,12 @@ def arrivals_ms(switch: str, backend: str) -> tuple[list[float], list[float]]:
 
 
 def scale_ms() -> float:
-    """Width of a millisecond."""
+    """Return the width of a millisecond."""
     return (WIDTH - LEFT - RIGHT) / (TO_MS - FROM_MS)
 
 
 def picture() -> str:
-    """Rows of ticks: above the line when packets come to the router, below when they leave it."""
+    """Draw rows of ticks: above the line arrivals at the router, below departures."""
     height = TOP + ROW * len(DRAWN_SWITCHES) * 2 + 46
     scale = scale_ms()
     parts = [
@@ -235,7 +237,7 @@ def picture() -> str:
 
 
 def _ticks(times_ms: list[float]) -> list[tuple[str, float]]:
-    """Place and width of each bar; bars at one instant become one, as wide as all of them."""
+    """Return position and width of each bar; simultaneous bars merge into one as wide as all."""
     places = Counter(f"{LEFT + scale_ms() * at:.1f}" for at in times_ms)
     return [(x, 1 + 0.5 * count) for x, count in places.items()]
 
@@ -255,7 +257,7 @@ def _line(x1: float, y1: float, x2: float, y2: float, colour: str) -> str:
 
 
 def main() -> int:
-    """Does what is asked for."""
+    """Run the requested action."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--write", action="store_true", help="run everything, keep it")
     parser.add_argument("--picture", action="store_true", help="draw the picture")

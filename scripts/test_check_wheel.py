@@ -1,4 +1,4 @@
-"""What is said of a wheel must be able to be no; what the workflow names must be there."""
+"""Checks of a wheel must be able to fail; files named in the workflow must exist."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def as_sbom(components: list[dict[str, object]], **more: str) -> bytes:
 
 
 def a_wheel(folder: Path, files: dict[str, bytes] | None = None, name: str = NAME) -> Path:
-    """A wheel with the guest, the laboratory's module and these files."""
+    """Return a wheel with the guest, the laboratory's module and these files."""
     brought = {
         check_wheel.GUEST: PROGRAM,
         check_wheel.LABORATORY: b"",
@@ -52,7 +52,7 @@ def test_a_good_wheel(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Non
     [
         (NAME.replace("manylinux_2_28", "linux"), {}, "is no manylinux tag"),
         (NAME.replace("abi3", "cp311"), {}, "not for every Python"),
-        # What maturin does not look at: a program that came along.
+        # Not checked by maturin: an additional program.
         (NAME, {check_wheel.GUEST: PROGRAM + b" GLIBC_2.34"}, "dumbbell-guest needs glibc 2.34"),
         (NAME, {"dumbbell-1.0.dist-info/sboms/other.json": b""}, "has 2 lists"),
         (NAME, {SBOM: as_sbom(COMPILED_IN, bomFormat="SPDX")}, "is no CycloneDX document"),
@@ -115,7 +115,7 @@ def test_the_workflow_names_what_there_is() -> None:
 
 
 def test_what_is_built_is_used() -> None:
-    """Each machine that makes a wheel has one that uses it."""
+    """Each platform that builds a wheel also tests it."""
     text = WORKFLOW.read_text(encoding="utf-8")
     built, used = text.split("\n  use:\n")
     runners = set(re.findall(r"\b(?:ubuntu|macos|windows)-[\w.-]+", built)) - {"ubuntu-24.04"}

@@ -1,4 +1,4 @@
-"""Version and changelog move whenever digests do."""
+"""Version and changelog change whenever digests do."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ V2 = V1 | {"two": "c" * 64}
 
 
 def log(*versions: tuple[str, dict[str, str]]) -> str:
-    """A changelog with a section for each version."""
+    """Return a changelog with a section for each version."""
     parts = [f"## {name}\n\nDigests: {digests.fingerprint(each)}\n" for name, each in versions]
     return "# Changelog\n\n" + "\n".join(parts)
 
@@ -98,9 +98,9 @@ def test_all_moved() -> None:
         (("1.1", {"1.0": V1}, V2, log(("1.0", V1), ("1.1", V2))), [], "out of date"),
         (("1.0", {"1.0": V1}, V1 | {"new": "d"}, log(("1.0", V1))), [], "out of date"),
         (("1.1", {"1.0": V1}, V1, log(("1.0", V1))), [], "no section `## 1.1`"),
-        # The kept digests were replaced, and neither version nor changelog moved.
+        # The stored digests were replaced, and neither version nor changelog changed.
         (("1.0", {"1.0": V2}, V2, log(("1.0", V1))), [], "no line `Digests: "),
-        # So was the changelog's line.
+        # The changelog's line was replaced too.
         (("1.0", {"1.0": V2}, V2, log(("1.0", V2))), [{"1.0": V1}], "were others once"),
     ],
 )

@@ -1,4 +1,4 @@
-"""Every file that a search of a reader begins with is looked at by the function that it calls."""
+"""Every seed file of a reader is checked by the function that the search calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The runs that the studies print numbers of give what they gave."""
+"""The runs behind the studies' printed numbers have unchanged digests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The scripts that judge a computer and a results folder must be able to say no."""
+"""The scripts that check a computer and a results folder must be able to fail."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The soak stops and goes on, and a process that dies under it is a fault of one case."""
+"""The soak can be stopped and continued, and a process that dies fails one case only."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from soak_programs import Disturbance
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Cases that take no time; the list is of the blocks that were begun."""
+    """Replace cases by instant ones; the list has the blocks that were begun."""
     begun: list[int] = []
 
     def block(first: int, _: Path) -> Iterator[soak.State]:

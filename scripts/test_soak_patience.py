@@ -1,4 +1,4 @@
-"""A program that hangs is told from one that the machine gave no time."""
+"""A program that hangs is distinguished from one that got no CPU time."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from soak_patience import Patience, cpu_s, hangs
 @pytest.mark.parametrize(
     ("silent_s", "worked_s", "is_lost"),
     [
-        (19.0, 38.0, False),  # two threads, still within its time
+        (19.0, 38.0, False),  # two threads, still within its limit
         (21.0, 16.0, True),
-        (21.0, 3.0, False),  # others had the machine
+        (21.0, 3.0, False),  # other processes used the CPU
         (119.0, 14.0, False),
-        (121.0, 0.0, True),  # waits for what never comes
+        (121.0, 0.0, True),  # waits forever
     ],
 )
 def test_a_limit_of_20_s(silent_s: float, worked_s: float, is_lost: bool) -> None:

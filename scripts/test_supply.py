@@ -1,4 +1,4 @@
-"""What we use of others: pinned, with hashes, of known sources and licences, told in wheels."""
+"""Third-party software is pinned with hashes, has known sources and licences, and is listed."""
 
 from __future__ import annotations
 
@@ -66,8 +66,7 @@ def test_make_and_the_workflows_install_from_lock_files_alone() -> None:
         for line in path.read_text(encoding="utf-8").splitlines()
         if "pip install" in line and not line.lstrip().startswith("#")
     ]
-    # Programs of others that are measured beside ours, in an environment of their own; and what a
-    # user is told.
+    # Third-party programs for comparison, in a separate environment; and commands for users.
     exempt = ("bench/peers/requirements.txt", "pipx install pip-audit", "pip install atheris,")
     ours = [line for line in installs if not any(each in line for each in exempt)]
     assert len(ours) >= 2
@@ -94,7 +93,7 @@ def test_an_action_is_the_same_everywhere() -> None:
 
 
 def alternatives(licence: str) -> list[set[str]]:
-    """Sets of licences of which one whole set suffices: `a OR (b AND c)` is [{a}, {b, c}]."""
+    """Return alternative sets of licences: `a OR (b AND c)` is [{a}, {b, c}]."""
     words = licence.replace("/", " OR ").replace("(", " ( ").replace(")", " ) ").split()
 
     def either(position: int) -> tuple[list[set[str]], int]:
@@ -157,7 +156,7 @@ def test_a_wheel_says_what_is_compiled_into_it(graph: dict[str, Any]) -> None:
     assert json.dumps(document) == json.dumps(again)
     assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.5")
     components = {each["name"]: each for each in document["components"]}
-    # Of the module, of the guest and of the laboratory's module; no test's.
+    # Crates of the module, the guest and the laboratory's module; none of tests.
     assert {"pyo3", "rayon", "landlock", "seccompiler", "rustix", "sha2"} <= set(components)
     assert not {"proptest", "insta"} & set(components)
     for name, component in components.items():

@@ -1,7 +1,7 @@
 """Draw ``docs/window-curves.svg``: the window of one Reno and one CUBIC flow, simulator and kernel.
 
-``python scripts/window_curves.py`` runs two cells of the reference grid in the simulator and lays
-them over what the kernel did (``tests/reference/kernel-6.1``), the first replication of each.
+``python scripts/window_curves.py`` runs two cells of the reference grid in the simulator and draws
+them over the kernel's (``tests/reference/kernel-6.1``), the first replication of each.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ SAMPLE_S = 0.1
 
 
 def curves(name: str) -> pl.DataFrame:
-    """Columns time_s, window_pkts, backend of a cell's flow."""
+    """Return columns time_s, window_pkts, backend of a cell's flow."""
     (cell,) = (cell for cell in grid.cells() if cell.name == name)
     run = simulate(cell.experiment(), 0)
     both = {
@@ -49,7 +49,7 @@ def curves(name: str) -> pl.DataFrame:
 
 
 def chart(name: str, title: str) -> alt.LayerChart | alt.FacetChart:
-    """The kernel's curve wide and pale, the simulator's thin on it."""
+    """Draw the kernel's curve wide and pale, the simulator's thin on top of it."""
     frame = curves(name)
     scale = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
     layers = [
