@@ -1,15 +1,15 @@
-// What senders do, from the samples of a run.
+// States of senders, from the samples of a run.
 
 const NS_PER_S = 1e9;
-/** `flow_activities.activity` where there is no connection. */
+/** `flow_activities.activity` without a connection. */
 const NONE = -1;
 
 /**
- * Stretches in which a sender does the same, by the numbers of `flow_activities`.
+ * Intervals in which a sender's state is constant, by the codes of `flow_activities`.
  * @typedef {{from_s: number[], until_s: number[], activity: number[]}} Stretches
  */
 
-/** What a flow's sender does, from sample to sample: stretches in which it is the same.
+/** The state of a flow's sender over time, as intervals of constant state.
  * @param {{column: (name: string) => Float64Array}} engine @param {number} all flows that there are @param {number} flow
  * @returns {Stretches} without those in which there is no connection */
 export function activities(engine, all, flow) {

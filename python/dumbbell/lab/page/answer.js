@@ -1,7 +1,7 @@
-// What a run says to the question above it, in a line: how long it takes, what gets through, what is lost.
+// Answer to the question above it, in a line: transfer time, goodput, loss.
 import { sensible, shownAs } from "./words.js";
 
-/** Goodputs of more groups say nothing together. */
+/** With more groups, goodputs do not fit into one line. */
 const MOST_GOODPUTS = 2;
 
 /** @typedef {{path: string, value: number | null}} Known a number of a run */

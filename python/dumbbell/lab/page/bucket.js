@@ -1,13 +1,14 @@
-// The token bucket under the slow motion: its level on the clock of the packets above it.
+// The level of the token bucket below the slow motion, on the same clock as the packets.
 import { Chart } from "../live/chart.js";
 import { exactText, sensible, timeText } from "./words.js";
 
 const NS_PER_S = 1e9;
-/** Of the rim above which ticks of drops stand. */
+/** Height above the bucket's rim at which ticks of drops are drawn, as a share of the rim. */
 const TOP = 1.3;
-/** A shaper sends a packet as soon as there are tokens for it: the level touches that again and again. */
+/** A shaper sends a packet when there are enough tokens for it, so the level returns to that value
+ * repeatedly. */
 const ABOUT = 1.01;
-/** Ticks of drops: more are not told apart. */
+/** Maximum ticks of drops: more are not distinguishable. */
 const MOST_TICKS = 300;
 
 /** @typedef {import("./tokens_seen.js").Seen} Seen */
@@ -22,7 +23,7 @@ export function levelAt({ t_s, bytes }, now_s) {
   return bytes[after - 1] + share * (bytes[after] - bytes[after - 1]);
 }
 
-/** A canvas with the level of a bucket, hidden where there is none. */
+/** A canvas with the level of a bucket, hidden without a bucket. */
 export class BucketView {
   /** @param {HTMLCanvasElement} canvas in a figure of its own */
   constructor(canvas) {
@@ -66,7 +67,7 @@ export class BucketView {
     chart.mark(now_s, now_bytes / 1e3, { ink: now_bytes <= ABOUT * seen.packet_bytes ? "--bad" : "--accent", label: `${sensible(now_bytes / 1e3)} kB` });
   }
 
-  /** What is seen, in words. */
+  /** Text description of the picture. */
   words() {
     const { seen } = this;
     if (!seen) return "no token bucket";

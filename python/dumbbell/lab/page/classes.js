@@ -1,5 +1,5 @@
-// The queues that a discipline puts packets into by what their headers say: bands, classes, tins, the two
-// of DualPI2. Numbers are those of the table `packet_classes`.
+// The queues into which a discipline classifies packets by their headers: bands, classes, tins, the two
+// queues of DualPI2. Numbers are those of the table `packet_classes`.
 
 /**
  * @typedef {{number: number, name: string, child: any, isOptional: boolean}} Class what is inside it, nothing where that is a
@@ -24,7 +24,7 @@ function bands(children) {
   return { all, what: "band" };
 }
 
-/** The leaves, and what is in none.
+/** The leaf classes, and one for unclassified packets.
  * @param {any[]} classes of a tree or a list @param {string} others what becomes of the rest @returns {Classes} */
 function leaves(classes, others) {
   const parents = classes.map(({ parent_minor }) => parent_minor);

@@ -1,7 +1,7 @@
-// Closes a worker off before somebody's rule is in it: what it could reach, and what would make two
-// runs of it differ, is taken away, and what is left cannot be changed.
+// Isolates a worker before a user's rule is loaded: globals that give access to the outside or make two
+// runs differ are removed, and the rest is frozen.
 
-/** Names that are left: of the language, and without clocks, chance, or the machine's language. */
+/** Globals that are kept: those of the language, except clocks, random numbers, and locale. */
 const LEFT = new Set([
   "globalThis", "undefined", "NaN", "Infinity", "isFinite", "isNaN", "parseFloat", "parseInt",
   "Object", "Array", "Number", "Boolean", "String", "Symbol", "BigInt", "Math", "JSON", "Reflect", "Proxy",
@@ -10,7 +10,7 @@ const LEFT = new Set([
   "Int16Array", "Uint16Array", "Int8Array", "Uint8Array",
 ]);
 
-/** Whoever is asked for by syntax, and by no name. */
+/** Objects reachable by syntax, without a name. */
 function unnamed() {
   return [
     function* () {}, async () => {}, async function* () {}, [].values(), "".matchAll(/x/g), new Map().keys(), new Set().keys(),
@@ -18,7 +18,7 @@ function unnamed() {
   ];
 }
 
-/** Freezes all that can be reached from there.
+/** Freezes everything reachable from these roots.
  * @param {unknown[]} roots */
 function freeze(roots) {
   const seen = new Set(/** @type {unknown[]} */ ([globalThis]));
@@ -36,7 +36,7 @@ function freeze(roots) {
   }
 }
 
-/** Takes a name away from an object, or what it stands for.
+/** Removes a name from an object, or its value.
  * @param {object} from @param {string | symbol} key */
 function take(from, key) {
   if (Reflect.deleteProperty(from, key)) return;
@@ -59,7 +59,7 @@ export function closeOff(given) {
     for (const key of Reflect.ownKeys(at)) if (!stays(key)) take(at, key);
   }
   for (let at = /** @type {any} */ (globalThis); at !== null && at !== Object.prototype; at = Object.getPrototypeOf(at)) {
-    // Numbers, such as TEMPORARY of file systems, lead nowhere.
+    // Numeric properties, such as TEMPORARY of file systems, give access to nothing.
     const open = Reflect.ownKeys(at).find((key) => !stays(key) && ["object", "function"].includes(typeof Reflect.get(globalThis, key)));
     if (open !== undefined) throw new Error(`${String(open)} stays within reach of the rule`);
   }

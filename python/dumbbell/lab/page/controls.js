@@ -1,4 +1,4 @@
-// What can be changed in an experiment, found in its description.
+// The adjustable parameters of an experiment, found in its description.
 import { endOf, endPath, members } from "./ends.js";
 import { ofSource } from "./sources.js";
 import { rateText, timeText } from "./words.js";
@@ -29,7 +29,7 @@ function rate(queue) {
   };
 }
 
-/** Delays of the other links on the first flow's way, there and back, ns.
+/** Delays of the other links on the first flow's path, round trip, ns.
  * @param {any} described @param {number} queue */
 function othersNs(described, queue) {
   const links = new Set((described.ways[0] ?? []).map((/** @type {number} */ each) => each >> 1));
@@ -38,7 +38,7 @@ function othersNs(described, queue) {
   return [...links].reduce((sum, link) => sum + both(described.resolved.links[link]), 0);
 }
 
-/** Round-trip time of a flow's way without queues and transmission, ms.
+/** Base round-trip time of a flow's path, ms.
  * @param {any} described @param {number} flow its place */
 export function baseRttMs(described, flow) {
   const links = new Set(described.ways[flow].map((/** @type {number} */ each) => each >> 1));

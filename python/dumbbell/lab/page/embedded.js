@@ -1,19 +1,20 @@
-// The page inside another one: a line of HTML, and no more on it than a small frame holds.
+// The page embedded in another one: a line of HTML, and a reduced layout for a small frame.
 
-/** Of a frame that shows controls and figures, CSS pixels; they scroll in a smaller one. */
+/** Size of a frame for controls and figures, CSS pixels; they scroll in a smaller one. */
 const HEIGHT = 560;
 
-/** Whether the address asks for it: `laboratory.html?embed#...` */
+/** Whether the address requests embedding: `laboratory.html?embed#...` */
 export function isEmbedded() {
   return new URLSearchParams(location.search).has("embed");
 }
 
-/** The address of the page outside a frame, without what stands behind its #. */
+/** The address of the page outside a frame, without its fragment. */
 export function wholeAddress() {
   return location.href.split(/[?#]/)[0];
 }
 
-/** What leads to the page elsewhere, too: from disk its name alone, as a folder of this computer is on no other. */
+/** A link to the page that works elsewhere: from disk only the file name, as local folders exist only on
+ * this computer. */
 export function sharedAddress() {
   return isFromDisk() ? wholeAddress().split("/").at(-1) ?? "" : wholeAddress();
 }
@@ -24,7 +25,7 @@ export function isFromDisk() {
 
 /** @param {string} address of the page @param {string} hash that carries an experiment */
 export function frameLine(address, hash) {
-  // A browser writes quotes and angle brackets of an address as %22, %3C, %3E.
+  // A browser encodes quotes and angle brackets of an address as %22, %3C, %3E.
   const source = `${address}?embed${hash}`.replaceAll("&", "&amp;");
   return `<iframe src="${source}" title="dumbbell laboratory" width="100%" height="${HEIGHT}" loading="lazy"></iframe>`;
 }

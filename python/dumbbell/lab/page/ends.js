@@ -1,4 +1,4 @@
-// Where things stand in a resolved description.
+// Paths in a resolved description.
 
 /** @param {number} queue */
 export function endPath(queue) {
@@ -10,7 +10,7 @@ export function endOf(described, queue) {
   return described.resolved.links[queue >> 1][queue & 1 ? "reverse" : "forward"];
 }
 
-/** Rate of a link or of the discipline that shapes it, whichever is less; 0 where nothing limits.
+/** Rate of a link or of its shaping discipline, whichever is less; 0 if unlimited.
  * @param {any} described @param {number} queue */
 export function slowestBps(described, queue) {
   const { rate_bps, qdisc } = endOf(described, queue);

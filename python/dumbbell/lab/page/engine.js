@@ -1,7 +1,7 @@
 // The simulator: the WebAssembly module of the crate `lab`, see lab/src/interface.rs and request.rs.
 
 /**
- * What was wrong: where, what was found, what is allowed.
+ * Parts of an error: path, value found, allowed values.
  * @typedef {{path: string, value: string, allowed: string, hint: string | null,
  *   reason: string | null}} ProblemParts
  */
@@ -15,16 +15,16 @@ export class Problem extends Error {
   }
 }
 
-/** The simulator itself failed; it has to be made anew. */
+/** The simulator itself failed; it must be created again. */
 export class Fault extends Error {}
 
 const Advanced = { going: 0, atItsEnd: 1 };
-// Before anything can be taken away, as it is in the worker of a rule.
+// Taken before globals are removed in the worker of a rule.
 const { instantiate } = WebAssembly;
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** Where there is no rule, none is asked. */
+/** Without a rule, events are ignored. */
 function noRule() {}
 
 /** One simulator, with one description and one run at a time. */

@@ -1,11 +1,12 @@
-// What figures draw as one: an experiment may have more groups of equal flows than a figure has looks.
+// Grouping for figures: an experiment may have more groups of equal flows than a figure has line styles.
 
-/** Lines of a figure that colours and dashes tell apart. */
+/** Lines of a figure that are distinguishable by colour and dash. */
 const MOST_LINES = 12;
-/** Flows whose names have nothing in common with others. */
+/** Flows without a common name prefix. */
 const OTHER_FLOWS = "other flows";
 
-/** With what each group is drawn: itself where there are few, else all whose names begin alike, such as `long` of
+/** The family of each group: the group itself if there are few, otherwise groups with a common prefix, such
+ * as `long` of
  * `long-h1-1` and `long-h2-1`.
  * @param {string[]} groups of each flow
  * @param {number} beside other lines, such as those of probes
@@ -31,7 +32,8 @@ export function drawnAs({ groups, resolved }) {
   return groups.map((group) => /** @type {string} */ (families.get(group)));
 }
 
-/** Every line of the figures: its name, and what the legend says; probes first, which the first figure shows.
+/** Every line of the figures: its name and its legend text; probes first, because the first figure shows
+ * them.
  * @param {{groups: string[], resolved: {probes: {name: string}[]}}} described */
 export function legendOf(described) {
   const drawn = drawnAs(described);

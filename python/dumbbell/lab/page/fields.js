@@ -1,4 +1,4 @@
-// Controls as fields of a form, each with its label, what it says and what is wrong beside it.
+// Controls as form fields, each with its label, value and error message.
 
 /** @param {string} name @param {Record<string, string>} attributes @param {(Node | string)[]} inside */
 export function element(name, attributes = {}, ...inside) {
@@ -8,7 +8,7 @@ export function element(name, attributes = {}, ...inside) {
   return made;
 }
 
-/** What a person chooses from: one under the other, under the name of a group where they have one.
+/** List of experiments to choose from, grouped by name where they have a group.
  * @param {{id: string, title: string, group: string}[]} experiments */
 export function choices(experiments) {
   /** @type {HTMLElement[]} */
@@ -23,7 +23,7 @@ export function choices(experiments) {
   return found;
 }
 
-/** A piece of a line, as it is drawn in figures.
+/** A sample of a line, as drawn in figures.
  * @param {string} colour @param {number[]} dash */
 export function sample(colour, dash) {
   const space = "http://www.w3.org/2000/svg";
@@ -38,7 +38,7 @@ export function sample(colour, dash) {
   return picture;
 }
 
-/** Round numbers, on a logarithmic scale near enough: those with so many digits.
+/** Rounded numbers, nearly equidistant on a logarithmic scale, with the given number of digits.
  * @param {number} least @param {number} most @param {number} digits @returns {number[]} */
 export function roundNumbers(least, most, digits) {
   const found = [];
@@ -51,7 +51,7 @@ export function roundNumbers(least, most, digits) {
   return found;
 }
 
-/** Place of the number that is nearest.
+/** Index of the nearest number.
  * @param {(number | null)[]} sorted @param {number} value */
 function nearest(sorted, value) {
   const far = sorted.map((each) => (each === null ? Infinity : Math.abs(each - value)));
@@ -76,15 +76,15 @@ function inputOf(control) {
   return element("textarea", { ...shared, rows: "1", spellcheck: "false", autocomplete: "off" });
 }
 
-/** As high as its text, so that nothing of it is cut off.
+/** Sets the height to that of the text, so that nothing is clipped.
  * @param {HTMLElement} area */
 function grow(area) {
   area.style.height = "auto";
-  // Without a place on the page it has no height yet.
+  // An element outside the document has no height yet.
   if (area.scrollHeight) area.style.height = `${area.scrollHeight + area.offsetHeight - area.clientHeight}px`;
 }
 
-/** A field of a form. */
+/** A form field. */
 export class Field {
   /**
    * @param {import("./controls.js").Control} control
@@ -93,7 +93,7 @@ export class Field {
   constructor(control, changed) {
     this.control = control;
     this.input = /** @type {HTMLInputElement} */ (inputOf(control));
-    /** Of a slider.
+    /** Stops of a slider.
      * @type {(number | null)[]} */
     this.values = [];
     if (control.kind === "slider") {
@@ -127,7 +127,7 @@ export class Field {
    * @param {(control: import("./controls.js").Control, value: any, isOver: boolean) => void} changed */
   #chip(value, changed) {
     const { control } = this;
-    // Of a text the first word says what it is.
+    // For a text, the first word identifies it.
     const words = typeof value === "string" ? value.split(" ")[0] : control.chipWords?.(value) ?? String(value);
     const button = element("button", { type: "button", class: "chip", "aria-pressed": "false" }, words);
     button.addEventListener("click", () => {
@@ -142,7 +142,7 @@ export class Field {
     return element("div", { class: "chips", role: "group", "aria-label": name }, ...this.chips.map(({ button }) => button));
   }
 
-  /** What a number does, for whoever points at its name or listens.
+  /** Shows the effect of a number as a tooltip, and to screen readers.
    * @param {HTMLElement} label @param {string} words */
   #explain(label, words) {
     label.title = words.replaceAll("`", "");
@@ -155,7 +155,7 @@ export class Field {
     return this.control.kind === "number" ? Number(this.input.value) : this.input.value;
   }
 
-  /** Shows what the description has.
+  /** Shows the value in the description.
    * @param {any} described */
   show(described) {
     const value = this.control.read(described) ?? null;
@@ -170,26 +170,26 @@ export class Field {
     if (isNothing) {
       this.output.textContent = "";
     } else if (this.control.kind === "slider") {
-      // A value between two of the slider's stays what it is until the slider is moved.
+      // A value between two stops of the slider is kept until the slider is moved.
       this.input.value = String(value === null ? this.values.indexOf(null) : nearest(this.values, Number(value)));
       const words = this.control.words?.(value, described) ?? String(value);
       this.output.textContent = words;
       this.input.setAttribute("aria-valuetext", words);
     } else if (document.activeElement !== this.input && this.input.value !== String(value)) {
       this.input.value = String(value);
-      // The page is laid out anew for it: not with every run.
+      // A change causes a new layout, so it is not made with every run.
       if (this.control.kind === "text") grow(this.input);
     }
   }
 
-  /** Whether a chip says what there is; of a text the discipline.
+  /** Whether a chip equals the current value; for a text, its discipline.
    * @param {number | string | null} own @param {number | string | null} value */
   #isAt(own, value) {
     const first = (/** @type {string} */ each) => each.split(" ")[0];
     return typeof own === "string" && typeof value === "string" ? first(own) === first(value) : own === value;
   }
 
-  /** What is wrong with it.
+  /** Shows an error message.
    * @param {string} text */
   tell(text) {
     if (text !== this.problem.textContent) this.problem.textContent = text;

@@ -1,4 +1,4 @@
-// The figures of a run, each with the run before as a grey ghost.
+// The figures of a run, each with the previous run in grey.
 import { Chart } from "../live/chart.js";
 import { activitiesInWords, strip } from "../live/strip.js";
 import { DASHES, colour } from "./plot.js";
@@ -6,36 +6,36 @@ import { OTHERS } from "./stack.js";
 import { sensible } from "./words.js";
 
 /**
- * What is drawn of a run: its series, its length, and who was in the queue once that is known.
+ * Data of a run to draw: its series, its length, and the packets in the queue by group once they are known.
  * @typedef {{series: any, duration_s: number, stacked?: import("./stack.js").Stacked | null}} Shown
  *
  * An ink is the name of a colour of the style sheet.
  * @typedef {{ink: string, dash: number[]}} Look
  *
- * What a path holds, packets: the queue's limit, what is on the way without a queue, and both; NaN
- * where there is no such number.
+ * Capacity of the path, packets: the queue's limit, the bandwidth-delay product, and their sum; NaN if
+ * undefined.
  * @typedef {{limit: number, line: number, all: number}} Held
  *
  * @typedef {{now: Shown, before: Shown | null, cursor_s: number, held: Held, isTail: boolean,
  *   lookOf: (name: string) => Look}} What
  */
 
-/** Of six groups. */
+/** Inks of six groups. */
 const INKS = 6;
-/** Room above the highest value. */
+/** Margin above the highest value. */
 const TOP = 1.06;
-/** A limit is shown where the queue comes so near to it. */
+/** A limit is drawn if the queue comes within this factor of it. */
 const NEAR = 0.4;
-/** Ticks of losses: more are not told apart. */
+/** Maximum ticks of losses: more are not distinguishable. */
 const MOST_TICKS = 300;
-/** Groups that a figure says in words. */
+/** Maximum groups described in text. */
 const MOST_NAMED = 12;
-/** Least share of the packets that the tail shows. */
+/** Smallest share of packets shown in the tail. */
 const LEAST_SHARE = 1e-4;
 const GHOST = { ink: "--ghost", width: 1.4 };
 const BLACK = { ink: "--text", width: 1.6 };
 
-/** Colour and dash of a group by its place.
+/** Colour and dash of a group by its index.
  * @param {number} place */
 export function look(place) {
   const ink = `--flow-${(place % INKS) + 1}`;
@@ -49,7 +49,7 @@ function highest(all) {
   return most;
 }
 
-/** A picture over time.
+/** A plot over time.
  * @param {HTMLCanvasElement} canvas @param {What} what @param {number} most of its axis */
 function overTime(canvas, { now }, most) {
   return new Chart(canvas, {
@@ -58,7 +58,7 @@ function overTime(canvas, { now }, most) {
   });
 }
 
-/** Instants of samples since whose last one packets were lost.
+/** Times of samples with losses since the previous sample.
  * @param {any} queue */
 function lossTimes({ t_s, dropped_pkts }) {
   const found = [...t_s.keys()].filter((i) => dropped_pkts[i] > (i ? dropped_pkts[i - 1] : 0));
@@ -66,7 +66,7 @@ function lossTimes({ t_s, dropped_pkts }) {
   return found.filter((_, i) => i % step === 0).map((i) => t_s[i]);
 }
 
-/** Packets of each group upon those of the one before.
+/** Packets of each group, stacked.
  * @param {Chart} chart @param {import("./stack.js").Stacked} stacked @param {What} what */
 function layers(chart, { t_s, groups }, { lookOf }) {
   let low = new Float64Array(t_s.length);
@@ -77,7 +77,7 @@ function layers(chart, { t_s, groups }, { lookOf }) {
   }
 }
 
-/** The queue: who is in it, its limit as a line, what was lost as ticks on that.
+/** The queue: packets by group, its limit as a line, losses as ticks at the limit.
  * @param {HTMLCanvasElement} canvas @param {What} what */
 function queue(canvas, what) {
   const { now, before, held } = what;
@@ -94,7 +94,7 @@ function queue(canvas, what) {
   return chart;
 }
 
-/** Round-trip times of probes, where there are any; what was lost as ticks at the top.
+/** Round-trip times of probes, if there are any; losses as ticks at the top.
  * @param {HTMLCanvasElement} canvas @param {What} what */
 function probes(canvas, what) {
   const { now, before, lookOf } = what;
@@ -108,7 +108,7 @@ function probes(canvas, what) {
   for (const { name, t_s, rtt_ms } of all) {
     const own = lookOf(name);
     chart.line(t_s, rtt_ms, { ...own, width: 1.4 });
-    // One between two that were lost has no line.
+    // A single answer between two losses has no line.
     const isGap = (/** @type {number} */ i) => !Number.isFinite(rtt_ms[i]);
     chart.dots(t_s, rtt_ms.map((/** @type {number} */ each, /** @type {number} */ i) => (isGap(i - 1) && isGap(i + 1) ? each : NaN)), own.ink, 0.9);
   }
@@ -127,7 +127,7 @@ function goodput(canvas, what) {
   return groups(canvas, what, lines, []);
 }
 
-/** The window above what the path holds.
+/** The congestion window, with the path's capacity.
  * @param {HTMLCanvasElement} canvas @param {What} what */
 function cwnd(canvas, what) {
   const lines = (/** @type {Shown | null} */ run) =>
@@ -138,14 +138,14 @@ function cwnd(canvas, what) {
   return groups(canvas, what, lines, isTcp ? [what.held.line, what.held.all] : []);
 }
 
-/** A line for each group, above bands that end at some levels.
+/** A line for each group, with bands up to given levels.
  * @param {HTMLCanvasElement} canvas @param {What} what
  * @param {(run: Shown | null) => {name: string, x: ArrayLike<number>, y: ArrayLike<number>}[]} lines
  * @param {number[]} levels */
 function groups(canvas, what, lines, levels) {
   const [now, before] = [lines(what.now), lines(what.before)];
   const own = highest([...now, ...before].map(({ y }) => y));
-  // What the path holds may be far above: then it says nothing.
+  // If the path's capacity is far above the values, it is not drawn.
   const bands = levels.filter((each) => Number.isFinite(each) && each < 4 * own);
   const chart = overTime(canvas, what, Math.max(own, ...bands));
   let low = 0;
@@ -159,7 +159,7 @@ function groups(canvas, what, lines, levels) {
   return chart;
 }
 
-/** Shares of packets by the time that they took: at most so long, or longer on a logarithmic axis.
+/** Distribution of packets by delay: cumulative, or the complementary distribution on a logarithmic axis.
  * @param {HTMLCanvasElement} canvas @param {What} what */
 function cdf(canvas, { now, before, isTail }) {
   const line = (/** @type {Shown} */ run) => {
@@ -176,7 +176,7 @@ function cdf(canvas, { now, before, isTail }) {
   return chart;
 }
 
-/** What senders do, where there are any.
+/** States of senders, if there are any.
  * @param {HTMLCanvasElement} canvas @param {What} what */
 function states(canvas, { now, cursor_s, lookOf }) {
   const rows = now.series.senders.map((/** @type {any} */ { name, flows, stretches }) => ({
@@ -199,7 +199,7 @@ function inWords(y) {
   return `mean ${sensible(mean)}, most ${sensible(Math.max(...known))}`;
 }
 
-/** Lines of groups in words: as many as the legend names.
+/** Text for the lines of groups: as many as the legend names.
  * @param {{name: string}[]} all @param {(group: any) => ArrayLike<number>} valuesOf
  * @param {(group: any) => string} moreOf what is said of each besides */
 function groupsInWords(all, valuesOf, moreOf = () => "") {
@@ -208,7 +208,7 @@ function groupsInWords(all, valuesOf, moreOf = () => "") {
   return [...named, ...(more > 0 ? [`and ${more} more`] : [])].join("; ");
 }
 
-/** What each figure shows, in words.
+/** Text description of each figure.
  * @type {Record<keyof typeof DRAW, (series: any) => string>} */
 const WORDS = {
   probes: ({ probes: all }) =>
@@ -225,7 +225,7 @@ const WORDS = {
     senders.map((/** @type {any} */ each) => `${each.name}: ${activitiesInWords(each.stretches)}`).join("; "),
 };
 
-/** Draws all; each canvas says in words what it shows.
+/** Draws all figures; each canvas gets a text description.
  * @param {Record<string, HTMLCanvasElement>} canvases @param {What} what
  * @returns {(pixel: number) => number} seconds under a pixel of a figure over time */
 export function drawAll(canvases, what) {

@@ -1,10 +1,10 @@
-// The form: fields for what can be changed, those of numbers made anew for each discipline.
+// The form: fields for adjustable parameters; those of numbers are rebuilt for each discipline.
 import { controlsOf } from "./controls.js";
 import { endOf, endPath } from "./ends.js";
 import { Field, element } from "./fields.js";
 import { groupsOf } from "./numbers.js";
 
-/** What a text is made of and whose numbers follow it: its key in a link's end, the words of its group. */
+/** Texts whose numbers have fields: key in a link's end, and title of the group. */
 const TEXTS = /** @type {const} */ ({ qdisc: "numbers of the discipline", police: "numbers of the policer" });
 
 /** Fields of one experiment. */
@@ -19,7 +19,7 @@ export class Form {
     this.queue = 0;
     /** @type {Field[]} */
     this.fixed = [];
-    /** Numbers of each text, and of what they were made.
+    /** Numbers of each text, and the text from which they were built.
      * @type {Record<string, {place: HTMLElement, words: string, shape: string, fields: Field[]}>} */
     this.numbers = {};
   }
@@ -29,7 +29,7 @@ export class Form {
     return [...this.fixed, ...Object.values(this.numbers).flatMap(({ fields }) => fields)];
   }
 
-  /** Once for an experiment.
+  /** Called once per experiment.
    * @param {any} base as it is before anything is changed @param {number} queue */
   build(base, queue) {
     this.queue = queue;
@@ -43,7 +43,7 @@ export class Form {
     }
   }
 
-  /** Where the numbers of a text stand.
+  /** Position of the numbers of a text.
    * @param {string} id of its control */
   #placeOf(id) {
     if (!(id in TEXTS)) return [];
@@ -52,19 +52,19 @@ export class Form {
     return [place];
   }
 
-  /** Shows what the description has.
+  /** Shows the values of the description.
    * @param {any} described */
   show(described) {
     for (const key of Object.keys(this.numbers)) this.#number(key, described);
     for (const field of this.fields) field.show(described);
   }
 
-  /** Fields for the numbers that there are now.
+  /** Creates fields for the current numbers.
    * @param {string} key @param {any} described */
   #number(key, described) {
     const own = this.numbers[key];
     const object = endOf(described, this.queue)[key];
-    // While a slider moves only numbers are others.
+    // While a slider moves, only values change.
     const words = JSON.stringify(object, (_, value) => (typeof value === "number" ? null : value));
     if (words === own.words) return;
     own.words = words;
@@ -95,11 +95,11 @@ export class Form {
     ];
   }
 
-  /** Says what is wrong beside the field that it is about.
+  /** Shows an error message beside the field that it concerns.
    * @param {string} path @param {string} sentence @returns {boolean} whether there is one */
   tell(path, sentence) {
     const isOf = (/** @type {Field} */ { control }) => control.paths.some((each) => path.startsWith(each));
-    // The longest path is the number's own.
+    // The longest matching path is that of the number.
     const [field] = this.fields.filter(isOf).sort((one, other) => (other.control.paths[0]?.length ?? 0) - (one.control.paths[0]?.length ?? 0));
     field?.tell(sentence);
     return field !== undefined;

@@ -1,4 +1,4 @@
-// You are the controller: the window of a flow by hand, and a score beside controllers.
+// The game: the reader sets the congestion window of a flow, and is scored against controllers.
 import { element, roundNumbers } from "./fields.js";
 import { baseRttMs } from "./controls.js";
 import { Bench } from "./orders.js";
@@ -7,20 +7,20 @@ import { MOST_MOVES } from "./state.js";
 import { sensible, timeText } from "./words.js";
 
 export const MANUAL = "manual";
-/** Who plays by a rule that was written. */
+/** Name of the player that is a user's rule. */
 export const RULE = "rule";
-/** Who plays the same game. */
+/** Controllers that play the same game. */
 const RIVALS = ["cubic", "bbr", "reno"];
 const NAMES = /** @type {Record<string, string>} */ ({ manual: "you", cubic: "CUBIC", bbr: "BBR", reno: "Reno" });
 const PACES = [1, 2, 5, 10, 20, 50, 100, 1000];
-/** A game that takes longer is one that nobody ends, seconds of watching. */
+/** Maximum length of a game, seconds of real time: longer games are not finished. */
 const LONGEST_S = 120;
 const MOST_WINDOW_PKTS = 2000;
 const NS_PER_S = 1e9;
 
 const $ = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 
-/** Every window up to 40 packets, then steps of about a fortieth. */
+/** Every window up to 40 packets, then steps of about 1/40. */
 const WINDOWS = [
   ...Array.from({ length: 39 }, (_, i) => i + 1),
   ...roundNumbers(40, MOST_WINDOW_PKTS, 2),
@@ -38,13 +38,13 @@ function placeOf(pkts) {
 }
 
 /**
- * What the game needs of the page.
+ * Interface of the page for the game.
  * @typedef {{order: () => any, described: () => any, begin: () => void,
  *   picture: (message: any, pace: number) => void, ended: () => void,
  *   over: (changes: [string, any][]) => void, wrong: (parts: any) => void}} Table
  */
 
-/** The panel, and the run that is played. */
+/** The panel, and the run being played. */
 export class Game {
   /** @param {() => Bench} bench made when it is needed @param {Table} table */
   constructor(bench, table) {
@@ -52,12 +52,12 @@ export class Game {
     this.table = table;
     /** @type {Bench | null} */ this.bench = null;
     this.isGoing = false;
-    /** Of the run that is scored, by who played.
+    /** Results of the scored run by player.
      * @type {Map<string, any>} */
     this.scores = new Map();
-    /** Players of the table, when all have played. */
+    /** Players of the table, once all have played. */
     this.awaited = 0;
-    /** What the last game came to.
+    /** Result of the last game.
      * @type {any} */ this.last = null;
     for (const pace of PACES) $("pace").append(element("option", { value: String(pace) }, String(pace)));
     $("window").max = String(WINDOWS.length - 1);
@@ -68,7 +68,7 @@ export class Game {
     this.isWaiting = false;
   }
 
-  /** Names of the groups whose window can be had by hand.
+  /** Names of the groups whose window can be set by hand.
    * @param {any} described */
   static players(described) {
     const { flows } = described.resolved;
@@ -93,7 +93,7 @@ export class Game {
     return `flows[${group}].tcp.${key}`;
   }
 
-  /** An experiment was opened: a pace at which one can play it.
+  /** An experiment was opened: choose a playable pace.
    * @param {any} base */
   opened(base) {
     const wanted = LONGEST_S / (base.resolved.duration_ns / NS_PER_S);
@@ -102,7 +102,7 @@ export class Game {
     this.forget();
   }
 
-  /** The experiment is as it is now.
+  /** The experiment has changed.
    * @param {any} described */
   show(described) {
     const players = Game.players(described);
@@ -147,7 +147,7 @@ export class Game {
     this.#moved();
   }
 
-  /** The changes of a game that begins: a window by hand, not moved yet. */
+  /** The changes at the start of a game: a window set by hand, without moves. */
   #changes() {
     return [
       { path: Game.path(this.group, "congestion_control"), value: MANUAL },
@@ -170,7 +170,7 @@ export class Game {
     this.bench.send("play", { ...order, changes, ...hand });
   }
 
-  /** Ends what is played or scored; what was played is gone. */
+  /** Stops the game or the scoring; the game is discarded. */
   stop() {
     this.forget();
     if (this.isGoing) this.#end();
@@ -184,7 +184,7 @@ export class Game {
     this.table.ended();
   }
 
-  /** Scores are of what is there no more. */
+  /** The scores no longer belong to the current experiment. */
   forget() {
     this.bench?.send("stop", {});
     this.scores.clear();
@@ -227,7 +227,7 @@ export class Game {
     ]);
   }
 
-  /** A run is over whose window is by hand: all play it.
+  /** A run with a window set by hand has finished: run all controllers.
    * @param {any} order @param {any} described */
   score(order, described) {
     const place = described.resolved.flows.findIndex((/** @type {any} */ flow) => flow.tcp?.congestion_control === MANUAL);
@@ -235,7 +235,7 @@ export class Game {
     this.#score(order, described, place, [MANUAL, ...RIVALS]);
   }
 
-  /** A rule has run: it, and all that have played, in one table.
+  /** A rule has run: show it with all other players in one table.
    * @param {any} order with a group @param {any} described @param {{digest: string, numbers: any[]}} run of the rule */
   compare(order, described, run) {
     const place = described.groups.indexOf(order.group);

@@ -1,13 +1,13 @@
-// Rows of the slow motion: one for each class of the discipline, and one for each flow where it, or a class of
-// it, keeps a queue for each.
+// Rows of the slow motion: one per class of the discipline, and one per flow where the discipline, or a
+// class of it, has per-flow queues.
 import { NO_CLASS, classesOf } from "./classes.js";
 import { endOf } from "./ends.js";
 
-/** Disciplines with a queue for each flow: their manual pages in tc(8). */
+/** Disciplines with per-flow queues, according to their manual pages in tc(8). */
 const FAIR = ["fq", "fq_codel", "fq_pie", "cake", "sfq"];
-/** Rows at most; the last of more is all the others'. */
+/** Maximum number of rows; the last one combines the rest. */
 const MOST_LANES = 8;
-/** Whose shares are fair, by cake's words for it: who sends, or who receives. */
+/** Cake's keywords for fairness by host: source or destination. */
 const HOSTS = /** @type {Record<string, "from" | "to">} */ ({
   srchost: "from", "dual-srchost": "from", dsthost: "to", "dual-dsthost": "to",
 });
@@ -15,14 +15,14 @@ const HOSTS = /** @type {Record<string, "from" | "to">} */ ({
 const NAMED_DSCPS = /** @type {Record<number, string>} */ ({ 1: "LE", 44: "VA", 46: "EF" });
 
 /**
- * Packets of some flows or of a probe in one class, or all of a class that have no row of their own.
+ * Packets of some flows or of a probe in one class, or all packets of a class without separate rows.
  * @typedef {{name: string, heading: string, class: number, flow: number, probe: number, members: number[],
  *   isShared: boolean}} Lane flow, the first of its members, and probe are places, -1 for none; the heading is that of the
  *   class, empty where there is none; whether several queues may share it
  * @typedef {{flow: Float64Array, probe: Float64Array, in_ns: Float64Array, class: Float64Array}} Packets
  */
 
-/** The discipline, or the first inside it, that keeps a queue for each flow.
+/** The discipline, or the first one inside it, with per-flow queues.
  * @param {any} qdisc resolved @returns {any} undefined where there is none */
 function fairOf(qdisc) {
   if (!qdisc || typeof qdisc !== "object") return undefined;
@@ -40,7 +40,7 @@ function dscpText(dscp) {
   return isAssured ? `AF${dscp >> 3}${(dscp % 8) / 2}` : `DSCP ${dscp}`;
 }
 
-/** Flows of one host and one DSCP together.
+/** Groups flows of one host and one DSCP.
  * @param {Lane[]} lanes @param {any[]} flows @param {"from" | "to"} end @returns {Lane[]} */
 function byHost(lanes, flows, end) {
   /** @type {Map<string, Lane>} */
@@ -58,7 +58,7 @@ function byHost(lanes, flows, end) {
   return [...lanes.filter(({ flow }) => flow < 0), ...hosts.values()];
 }
 
-/** A row for each flow of a class that has packets, probes first, then flows as they are described.
+/** A row for each flow of a class with packets: probes first, then flows in the order of the description.
  * @param {Packets} packets @param {number} number of the class @param {any} fair discipline @param {any} resolved
  * @returns {Lane[]} */
 function byFlow(packets, number, fair, { flows, probes }) {
@@ -70,17 +70,17 @@ function byFlow(packets, number, fair, { flows, probes }) {
     ...there(packets.flow).map((place) => ({ ...one, name: flows[place].name, flow: place, probe: -1, members: [place] })),
   ];
   const end = HOSTS[fair.isolation];
-  // By the description: rows that came and went with the moment would be hard to follow.
+  // Rows follow the description: rows that appear and disappear would be hard to follow.
   return end && flows.length + probes.length > MOST_LANES ? byHost(each, flows, end) : each;
 }
 
-/** A row for all that has none.
+/** A combined row for packets without a row.
  * @param {string} name @param {number} number of the class @param {boolean} isShared @returns {Lane} */
 function rest(name, number, isShared) {
   return { name, heading: "", class: number, flow: -1, probe: -1, members: [], isShared };
 }
 
-/** How many rows each group may have: they take turns.
+/** Number of rows of each group, assigned round-robin.
  * @param {Lane[][]} groups @returns {number[]} */
 function quotas(groups) {
   const found = groups.map(() => 0);
@@ -100,7 +100,7 @@ function atMost(lanes, most) {
   return [...shown, rest(name, lanes[0].class, true)];
 }
 
-/** Rows for packets; none where all are in one queue.
+/** Rows for packets; none if all are in one queue.
  * @param {Packets} packets @param {any} described @param {number} queue @returns {Lane[]} */
 export function lanesOf(packets, described, queue) {
   const { qdisc } = endOf(described, queue);
@@ -121,13 +121,13 @@ export function lanesOf(packets, described, queue) {
     const own = atMost(lanes, most[i]);
     return isByFlow && groups.length > 1 ? own.map((lane) => ({ ...lane, heading: name })) : own;
   });
-  // One class without queues of flows is one queue.
+  // One class without per-flow queues is a single queue.
   if (shown.length === 1 && !groups[0].isByFlow) return [];
   const left = groups.length - most.filter(Boolean).length;
   return left ? [...shown.slice(0, -1), rest(`and ${left + 1} more`, NO_CLASS, true)] : shown;
 }
 
-/** What rows are, in words.
+/** Text description of the rows.
  * @param {Lane[]} lanes @param {any} described @param {number} queue */
 export function titleOf(lanes, described, queue) {
   if (lanes.length < 2) return "queue";

@@ -1,12 +1,12 @@
-// The packets of one queue around an instant: the run once more, recorded there alone.
+// The packets of one queue around an instant: reruns the simulation and records only there.
 import { packetsOf } from "./packets.js";
 import { EVENTS_A_PIECE, turn } from "./turns.js";
 
-/** Packets that a lens shows at most. */
+/** Maximum packets that a lens shows. */
 const MOST_PACKETS = 6000;
-/** Packets are recorded from so long before the window on: those that wait were sent before. */
+/** Time before the window at which recording starts, to include packets already queued. */
 const MARGIN_NS = 3e9;
-/** Records that tokens are counted from are taken out of the run after so many pieces. */
+/** Number of slices of a run after which records are consumed for token counting. */
 const PIECES_A_COUNT = 8;
 
 /**
@@ -23,7 +23,7 @@ export async function lookAt(engine, wanted, isWanted, tokens = null) {
   for (let now_ns = 0, piece = 1; isGoing && now_ns < wanted.until_ns; piece++) {
     isGoing = engine.advance(EVENTS_A_PIECE);
     now_ns = engine.ask({ do: "clock" }).now_ns;
-    // By the time after the piece: one piece may reach beyond the window.
+    // Judged by the time after the slice: a slice may extend beyond the window.
     if (now_ns < wanted.from_ns - MARGIN_NS && isGoing && (!tokens || piece % PIECES_A_COUNT === 0)) {
       if (tokens) {
         engine.ask({ do: "peek" });

@@ -1,4 +1,4 @@
-// The page: what is changed goes to the simulator, what it says is drawn.
+// The page: sends changes to the simulator and draws its results.
 import { answerOf } from "./answer.js";
 import { BucketView } from "./bucket.js";
 import { baseRttMs } from "./controls.js";
@@ -23,26 +23,26 @@ import { aroundTelling, windowOf } from "./window.js";
 import { sensible, shownAs, timeText } from "./words.js";
 
 const NS_PER_S = 1e9;
-/** Runs whose mean is shown. */
+/** Number of runs in a mean. */
 const REPLICATIONS = 30;
-/** After so long without a change the next one is compared with what is there, ms. */
+/** Time without changes after which the next run is compared with the current one, ms. */
 const QUIET_MS = 900;
-/** Replications begin when nothing was changed for so long, ms. */
+/** Time without changes after which replications start, ms. */
 const IDLE_MS = 400;
-/** Packets are looked at when the moment, or the experiment, has stayed the same so long, ms. */
+/** Time without changes of instant or experiment after which packets are fetched, ms. */
 const LOOK_MS = 150;
-/** Numbers that the table shows at most: thousands are laid out anew with each replication. */
+/** Maximum numbers in the table: thousands would be laid out again with each replication. */
 const MOST_NUMBERS = 500;
 
-/** Of a packet on an Ethernet. */
+/** Size of an Ethernet packet. */
 const PACKET_BYTES = 1500;
-/** Of the slow motion; while one plays there is only what happens now. */
+/** Texts of the slow motion during a game, which shows only the current time. */
 const WATCHED = ["play", "speed", "moment"];
 
 const $ = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const text = (/** @type {string} */ id) => $(id).textContent;
 
-/** Where an experiment is longer than a link may be. */
+/** Message if an experiment exceeds the maximum length of a link. */
 const NO_LINK = "too large for a link: save the file, and run dumbbell lab with it";
 
 /** The page with its simulators. */
@@ -137,7 +137,7 @@ class Page {
     this.#play(!matchMedia("(prefers-reduced-motion: reduce)").matches);
   }
 
-  /** Opens what the address asks for, else what the page was made for. */
+  /** Opens the experiment in the address, or the page's default. */
   start() {
     addressRead();
     const ids = this.experiments.experiments.map((/** @type {any} */ each) => each.id);
@@ -170,7 +170,7 @@ class Page {
     showTask(this.opened.task);
     this.changes = new Map([...Object.entries(own ? {} : found.changes), ...changes]);
     this.base = this.described = this.lastDone = this.before = null;
-    // Packets of the experiment before would come into a queue that this one may not have.
+    // Packets of the previous experiment could refer to a queue that does not exist here.
     this.lens.send("stop", {});
     this.game.stop();
     this.rule.bring(rule);
@@ -189,7 +189,7 @@ class Page {
     if (now - this.touched_ms > QUIET_MS) this.before = this.lastDone;
     this.touched_ms = now;
     for (const [path, to] of control.changes(value, known)) {
-      // What was changed inside something is gone with it.
+      // Changes inside a replaced object are dropped.
       for (const other of this.changes.keys()) if (other.startsWith(`${path}.`)) this.changes.delete(other);
       this.changes.set(path, to);
     }
@@ -200,7 +200,7 @@ class Page {
   }
 
   #order() {
-    // Flows are counted last: a path into a group of none leads nowhere.
+    // Counts of flows are applied last: a path into an empty group is invalid.
     const rank = (/** @type {string} */ path) => Number(path.endsWith(".count"));
     const changes = [...this.changes].sort(([one], [other]) => rank(one) - rank(other));
     return {
@@ -218,7 +218,7 @@ class Page {
     this.front.send("run", this.#order());
   }
 
-  /** No more replications: they are of what was there before. */
+  /** Stops replications: they belong to the previous state. */
   #rest() {
     clearTimeout(this.idle);
     if (this.isReplicating) this.back.send("stop", {});
@@ -245,7 +245,7 @@ class Page {
     this.#take(texts);
   }
 
-  /** The form, once for an experiment.
+  /** Builds the form, once per experiment.
    * @param {any} base as it is before anything is changed */
   #build(base) {
     this.base = base;
@@ -258,7 +258,7 @@ class Page {
     this.#legend();
   }
 
-  /** What a group of flows looks like, however many there are now.
+  /** The line style of a group, independent of its current number of flows.
    * @param {string} name */
   #look(name) {
     const place = this.names.indexOf(this.families.get(name) ?? name);
@@ -286,7 +286,7 @@ class Page {
       hint ? ` Did you mean ${hint}?` : "",
     ].join("");
     if (!this.base) {
-      // What a link brought is nothing to go on with.
+      // An invalid link is discarded.
       this.open(this.experiments.experiments[0].id);
       return this.#say(`This link's experiment cannot be run: ${path || "experiment"}: ${sentence}`);
     }
@@ -319,7 +319,7 @@ class Page {
   }
 
   #redraw() {
-    // Another experiment is opened: with its task the page is laid out anew before it is described.
+    // When another experiment with a task is opened, the layout changes before it is described.
     if (!this.now || !this.described) return;
     this.toSeconds = drawAll(this.canvases, {
       now: this.now,
@@ -332,7 +332,7 @@ class Page {
     this.stage.draw();
   }
 
-  /** What the queue and the first flow's path hold. */
+  /** The capacity of the queue and of the first flow's path. */
   get held() {
     const { queue } = this.opened;
     const limit = endOf(this.described, queue).qdisc.limit_packets ?? NaN;
@@ -353,7 +353,7 @@ class Page {
     this.replications = {};
     this.#table();
     if (!this.momentBy) this.#choose(message.series.queue);
-    // While a slider moves, the processor is the run's.
+    // While a slider moves, the CPU is left to the run.
     clearTimeout(this.moving);
     this.moving = window.setTimeout(() => this.#watch(), LOOK_MS);
     this.idle = window.setTimeout(() => {
@@ -367,7 +367,7 @@ class Page {
     }, IDLE_MS);
   }
 
-  /** To those who listen, once a run has ended and nothing was changed for a while.
+  /** Announces results to screen readers, once a run has ended and nothing changed for a while.
    * @param {{path: string, value: number | null}[]} numbers */
   #tell(numbers) {
     const known = numbers.filter(({ value }) => value !== null);
@@ -417,7 +417,7 @@ class Page {
 
   // --- a game -----------------------------------------------------------------------------
 
-  /** What else goes on makes room; the run before is there to be beaten. */
+  /** Pauses other activity; the previous run stays for comparison. */
   #beginGame() {
     this.rule.stop();
     this.#rest();
@@ -440,7 +440,7 @@ class Page {
     this.#redraw();
   }
 
-  /** What was there before is there again. */
+  /** Restores the state before the game. */
   #gameEnded() {
     for (const id of WATCHED) $(id).disabled = false;
     this.#play(this.wasPlaying ?? false);
@@ -450,7 +450,7 @@ class Page {
     this.#watch();
   }
 
-  /** What was played is an experiment like any other.
+  /** Turns the game into an ordinary experiment.
    * @param {[string, any][]} changes */
   #gameOver(changes) {
     for (const [path, value] of changes) this.changes.set(path, value);
@@ -465,7 +465,7 @@ class Page {
     this.before = this.lastDone;
   }
 
-  /** A run that is not of the experiment as it stands.
+  /** A run of a modified experiment.
    * @param {any} series */
   #pictured(series) {
     this.now = { series, duration_s: this.described.resolved.duration_ns / NS_PER_S };
@@ -485,7 +485,7 @@ class Page {
     return ((Number($("moment").value) / 1000) * this.described.resolved.duration_ns) / NS_PER_S;
   }
 
-  /** The moment at which most is to be seen: before the first drop, else when the queue is longest.
+  /** The most informative instant: before the first drop, or at the longest queue.
    * @param {{t_s: Float64Array, system_pkts: Float64Array, dropped_pkts: Float64Array}} queue */
   #choose({ t_s, system_pkts, dropped_pkts }) {
     this.momentBy = "page";
@@ -511,12 +511,12 @@ class Page {
     this.moving = window.setTimeout(() => this.#watch(), LOOK_MS);
   }
 
-  /** Asks for packets at the moment that is chosen. */
+  /** Requests packets at the chosen instant. */
   #watch() {
     if (!this.lastDone) return;
     this.#momentInWords();
     this.window_ns = windowOf(this.lastDone.numbers);
-    // From one sample to the next somewhere there is what the moment was chosen for.
+    // The interesting event lies between two samples.
     const [first_s, second_s] = this.lastDone.series.queue.t_s;
     const step_ns = this.momentBy === "page" ? (second_s - first_s) * NS_PER_S || 0 : 0;
     const asked_ns = Math.max(this.window_ns, step_ns);
@@ -541,7 +541,7 @@ class Page {
     $("stage").setAttribute("aria-label", this.stage.words());
   }
 
-  /** Colours of packets by flow, and how many places the queue has.
+  /** Sets the colours of packets by flow, and the capacity of the queue.
    * @param {any} described of whose run they are */
   #looks(described) {
     const colours = described.groups.map((/** @type {string} */ group) => this.#look(group).colour);

@@ -1,10 +1,10 @@
-// A slider with chips for every number of a discipline, and of those inside it, or of a policer: from
-// the parser's own table of parameters (parameters.py), not from a list of names.
+// A slider with chips for every number of a discipline, of disciplines inside it, or of a policer. The
+// numbers come from the parser's table of parameters (parameters.py), not from a list of names.
 import { roundNumbers } from "./fields.js";
 import { exactText } from "./words.js";
 
-/** What numbers of a unit usually are: the ends of a slider, unless the default or the value is beyond
- * them, and the values of its chips. Bytes are multiples of a full packet. */
+/** Usual values by unit: the ends of a slider, extended if the default or the value is outside, and the
+ * values of its chips. Bytes are multiples of a full packet. */
 const USUAL = /** @type {Record<string, {least: number, most: number, chips: number[]}>} */ ({
   packets: { least: 1, most: 5000, chips: [10, 50, 100, 500, 1000, 5000] },
   bytes: { least: 1500, most: 8e6, chips: [1500, 15e3, 150e3, 1.5e6] },
@@ -14,22 +14,22 @@ const USUAL = /** @type {Record<string, {least: number, most: number, chips: num
   "1e-9": { least: 1e6, most: 5e8, chips: [1e7, 2e7, 1e8, 5e8] },
 });
 const OTHERWISE = { least: 1, most: 1000, chips: [1, 10, 100, 1000] };
-/** A range of no more numbers than this has them all on its slider. */
+/** A range with at most this many integers has all of them on its slider. */
 const MOST_IN_STEPS = 400;
-/** A slider reaches from the default to a tenth and to ten times of it. */
+/** A slider ranges from a tenth of the default to ten times the default. */
 const AROUND = 10;
 const MOST_CHIPS = 5;
-/** What follows the number of what has no larger units. */
+/** Suffix of numbers whose unit has no larger units. */
 const COUNTED = /(?<=\d) (?:packets|queues|bands)$/;
 
 /**
- * A parameter as parameters.py has it.
+ * A parameter in the form of parameters.py.
  * @typedef {{name: string, key: string, unit: string, default: number | null, isNull: boolean,
  *   isZero: boolean, step: number, least: number, most: number | null, effect: string}} Parameter
  * @typedef {import("./controls.js").Control} Control
  */
 
-/** What a slider can be set to, in order; null is what the discipline does when nothing is said.
+/** Stops of a slider, in order; null is the discipline's behaviour without a value.
  * @param {Parameter} parameter @param {number | null} value of now @returns {(number | null)[]} */
 export function stopsOf(parameter, value) {
   const { unit, isNull, isZero, step, least, default: own } = parameter;
@@ -48,7 +48,7 @@ export function stopsOf(parameter, value) {
   );
 }
 
-/** What a number usually is, its default among it.
+/** Usual values of a number, including its default.
  * @param {Parameter} parameter @returns {(number | null)[]} */
 export function chipsOf({ unit, isNull, isZero, least, most, default: own }) {
   const top = most ?? Infinity;
@@ -83,19 +83,19 @@ function controlsOfOne(object, path, parameters, id) {
     read: (described) => at(described.resolved, `${path}.${parameter.key}`),
     changes: (value) => [[`${path}.${parameter.key}`, value]],
     words: (value) => wordsOf(value, parameter),
-    // The unit of what is counted stands above them.
+    // The unit of counts is in the heading.
     chipWords: (value) => wordsOf(value, parameter).replace(COUNTED, ""),
   }));
 }
 
-/** What a path leads to.
+/** The value at a path.
  * @param {any} resolved @param {string} path such as `links[1].forward.qdisc.limit_packets` */
 export function at(resolved, path) {
   return path.split(/[.[\]]+/).filter(Boolean).reduce((found, step) => found?.[step], resolved);
 }
 
 /**
- * Controls of a discipline and of what is inside it, in groups.
+ * Controls of a discipline and of the disciplines inside it, in groups.
  * @param {any} object a discipline, a class or a policer; null for none
  * @param {string} path of it @param {string} id that begins those of its controls
  * @param {string} title of the group @param {Record<string, Parameter[]>} table

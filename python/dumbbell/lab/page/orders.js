@@ -1,4 +1,4 @@
-// A simulator in a worker: orders go to it, what it says comes back.
+// A simulator in a worker: orders are sent to it, and answers are received.
 //
 // orders:  run {resolved, changes, queue, replication, most_packets}, of which packets where the
 //          description records them; look {..., from_ns, until_ns};
@@ -13,13 +13,13 @@
 //          played {now_ns, packets, series, moves}; over {moves, numbers}; stopped; problem {parts};
 //          fault {text}
 
-/** A request that is not answered for so long has hung: the worker is made anew. */
+/** Timeout of an unanswered request: the worker is assumed to hang and is replaced. */
 const PATIENCE_MS = 8000;
-/** The same of a worker that is not ready: it compiles the module first, and several do at once. A slow
- * telephone takes longer for that than for any answer. */
+/** Timeout of a worker that is not ready: it first compiles the module, several workers at once. On a slow
+ * phone this takes longer than any answer. */
 const COMPILING_MS = 60_000;
-/** One that does not even hear an order for so long is in the middle of something that has no end
- * soon: the worker is made anew, and the order given again. */
+/** Timeout of a worker that has not acknowledged an order: it is in a long computation. The worker is
+ * replaced, and the order is sent again. */
 const HEARING_MS = 500;
 
 /** One worker with its simulator. */
@@ -56,9 +56,9 @@ export class Bench {
     }
     clearTimeout(this.patience);
     if (message.kind === "ready") this.isReady = true;
-    // One that never worked would not work the next time.
+    // A worker that never became ready is not restarted.
     if (message.kind === "fault" && this.isReady) this.#again();
-    // What was asked before is of no interest any more.
+    // Earlier requests are obsolete.
     if (message.id === this.id) this.hear(message);
   }
 
@@ -69,7 +69,7 @@ export class Bench {
     this.#start();
   }
 
-  /** Adds to the order that is worked on.
+  /** Adds to the current order.
    * @param {string} kind @param {object} more */
   tell(kind, more) {
     this.worker?.postMessage({ kind, id: this.id, ...more });

@@ -1,9 +1,9 @@
-// Records of a queue's packets made into packets with the time they came and the time they left.
+// Converts records of a queue's packets to packets with arrival and departure times.
 
 /** `packets.event` */
 const Event = { enqueue: 0, dequeue: 1, drop: 2, mark: 3 };
-/** `packets.reason` of a drop from the queue (CoDel, the fattest flow, its memory limit, BLUE, PI2, choke); what is dropped
- * for another is refused. */
+/** `packets.reason` of a drop from inside the queue (CoDel, the fattest flow, its memory limit, BLUE, PI2,
+ * choke); other drops are at enqueue. */
 const FROM_INSIDE = [3, 9, 11, 14, 15, 18];
 
 /** @param {number} event */
@@ -16,7 +16,7 @@ export function isExit(event, reason) {
   return event === Event.dequeue || (event === Event.drop && FROM_INSIDE.includes(reason));
 }
 
-/** `packets.reason` of what a policer dropped. */
+/** `packets.reason` of a policer's drop. */
 const POLICED = 8;
 
 /** @param {number} event */
@@ -24,7 +24,7 @@ export function isDequeue(event) {
   return event === Event.dequeue;
 }
 
-/** Whether a packet was dropped before it was in the queue.
+/** Whether a packet was dropped before it was enqueued.
  * @param {number} event @param {number} reason */
 export function isRefused(event, reason) {
   return event === Event.drop && !FROM_INSIDE.includes(reason);
@@ -36,7 +36,7 @@ export function isPoliced(reason) {
 }
 
 /**
- * What a picture has of packets: instants in ns, Infinity for what is still inside.
+ * Packets for a picture: times in ns, Infinity for packets still queued.
  * @typedef {{in_ns: Float64Array, out_ns: Float64Array, flow: Float64Array, probe: Float64Array, class: Float64Array,
  *   bytes: Float64Array, drop: Float64Array, lost: Float64Array}} Columns a packet that is dropped from inside has two
  *   rows, its own and the drop's, and both are lost
@@ -44,17 +44,17 @@ export function isPoliced(reason) {
  *   lost: boolean}} Packet with the queue of its discipline that it comes to (classes.js)
  */
 
-/** Packets of one queue, from records that may come in pieces. */
+/** Packets of one queue, from records that may arrive in pieces. */
 export class PacketLog {
   constructor() {
     /** @type {Packet[]} */
     this.packets = [];
-    /** Those that are in the queue, by who they are.
+    /** Packets in the queue, by identity.
      * @type {Map<string, Packet[]>} */
     this.inside = new Map();
   }
 
-  /** Enters the records that a run has now.
+  /** Adds the records that a run has so far.
    * @param {import("./engine.js").Engine} engine @param {number} most packets in all
    * @param {number} from_ns where there are more, those that left before are let go */
   enter(engine, most, from_ns = 0) {
@@ -77,10 +77,11 @@ export class PacketLog {
         continue;
       }
       if (event === Event.mark) continue;
-      // Another that goes by the same numbers may be inside: of a flow's connections each begins at 0.
+      // Another packet with the same numbers may be queued: sequence numbers of each connection of a flow
+      // start at 0.
       const isDrop = event === Event.drop, isInside = isExit(event, reasons[i]);
       const left = isInside ? this.#leave(key, times[i], isDrop) : undefined;
-      // A mark since may have made its headers those of another class.
+      // A mark set meanwhile may have changed its class.
       const came = left?.class ?? packet.class;
       if (isDrop) this.packets.push({ ...packet, class: came, out_ns: times[i], drop: true, lost: isInside });
     }
@@ -95,13 +96,13 @@ export class PacketLog {
     return packet;
   }
 
-  /** Lets go of those that left before an instant.
+  /** Discards packets that left before an instant.
    * @param {number} t_ns */
   forgetBefore(t_ns) {
     this.packets = this.packets.filter((each) => each.out_ns >= t_ns);
   }
 
-  /** Those that were there at some time of a window.
+  /** Packets present at some time of a window.
    * @param {number} from_ns @param {number} until_ns @returns {Columns} */
   between(from_ns, until_ns) {
     const seen = this.packets.filter((each) => each.out_ns >= from_ns && each.in_ns <= until_ns);
@@ -119,7 +120,7 @@ export class PacketLog {
   }
 }
 
-/** Each packet that was in the queue, or was refused by it, in a window.
+/** Packets that were in the queue, or were dropped at enqueue, in a window.
  * @param {import("./engine.js").Engine} engine
  * @param {{from_ns: number, until_ns: number}} window @param {number} most */
 export function packetsOf(engine, { from_ns, until_ns }, most) {

@@ -1,22 +1,22 @@
-// A game: a run at a pace that a person can follow, whose window is set by hand.
+// A game: a run at a pace that a person can follow, with the window set by hand.
 import { PacketLog } from "./packets.js";
 import { seriesOf } from "./series.js";
 
-/** From one picture to the next, ms of watching. */
+/** Interval between pictures, ms of real time. */
 const FRAME_MS = 33;
-/** A tab that was away goes on where it was: a step is no longer than this, ms of watching. */
+/** Maximum step, ms of real time: after a pause of the tab, the game continues where it was. */
 const LONGEST_STEP_MS = 100;
-/** Figures are made once for so many pictures of the queue. */
+/** Number of pictures of the queue per update of the figures. */
 const FRAMES_A_FIGURE = 3;
-/** Packets that are looked at, and for how long after they left, ms of watching. */
+/** Maximum packets shown, and how long after departure, ms of real time. */
 const MOST_PACKETS = 20_000;
 const SEEN_MS = 1500;
 const NS_PER_MS = 1e6;
 
-/** What the hand wants now; a pace of 0 waits. */
+/** The requested window; a pace of 0 pauses. */
 const wanted = { cwnd_pkts: 0, pace: 0 };
 
-/** The hand moves.
+/** The player sets the window.
  * @param {{cwnd_pkts: number, pace: number}} order */
 export function hold({ cwnd_pkts, pace }) {
   wanted.cwnd_pkts = cwnd_pkts;
@@ -28,7 +28,7 @@ function pause(ms) {
   return new Promise((resolve) => setTimeout(resolve, ms));
 }
 
-/** Moves of a game as the description has them. */
+/** Moves of a game in the form of the description. */
 class Moves {
   /** @param {number} initial_pkts the window before the first @param {number} most */
   constructor(initial_pkts, most) {
@@ -38,14 +38,14 @@ class Moves {
     this.all = [];
   }
 
-  /** Gives the run the window that is wanted, where that is another.
+  /** Sets the requested window if it has changed.
    * @param {import("./engine.js").Engine} engine @param {string} group */
   follow(engine, group) {
     const { cwnd_pkts } = wanted;
     const before_pkts = this.all.at(-1)?.cwnd_pkts ?? this.initial_pkts;
     if (cwnd_pkts === before_pkts || this.all.length >= this.most) return;
     const move = engine.ask({ do: "change_cwnd", group, cwnd_pkts });
-    // Of several at one instant the last counts.
+    // Of several moves at one instant the last is used.
     if (this.all.at(-1)?.at_ns === move.at_ns) this.all.pop();
     this.all.push(move);
   }
@@ -87,7 +87,7 @@ export async function play(engine, order, say, isWanted) {
   say({ kind: "over", id: order.id, moves: moves.all, numbers });
 }
 
-/** Of the run's time in a unit of watching. */
+/** Simulated time per unit of real time. */
 function paceNow() {
   return wanted.pace > 0 ? 1 / wanted.pace : 0;
 }

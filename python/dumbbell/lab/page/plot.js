@@ -1,12 +1,12 @@
-// What all pictures on a canvas have in common: colours, dashes, sharpness.
+// Common functions of all pictures on a canvas: colours, dashes, resolution.
 
-/** Of series in their order, so that colour is never all that tells them apart. */
+/** Dashes of series, so that series are not distinguished by colour alone. */
 export const DASHES = [[], [7, 4], [2, 3], [9, 3, 2, 3], [12, 5], [4, 4]];
 
 /** @type {Map<string, string>} */
 const colours = new Map();
 
-/** To be asked for again: light has become dark, or dark light. */
+/** Clears the cache after a change between light and dark mode. */
 export function forgetColours() {
   colours.clear();
 }
@@ -21,7 +21,7 @@ export function colour(name) {
   return known;
 }
 
-/** A canvas as sharp as the screen.
+/** A canvas with the resolution of the screen.
  * @param {HTMLCanvasElement} canvas */
 export function prepared(canvas) {
   const { clientWidth: width, clientHeight: height } = canvas;

@@ -1,25 +1,25 @@
-// The second half of being the controller: one writes its rule.
+// The panel in which a user writes a congestion control rule.
 import { element } from "./fields.js";
 import { LONGEST_RULE, RuleRun } from "./rule_worker.js";
 import { EXAMPLES } from "./rules.js";
 import { timeText } from "./words.js";
 
 const NS_PER_S = 1e9;
-/** Lines of the box, at least and at most. */
+/** Minimum and maximum lines of the text box. */
 const FEWEST_ROWS = 8;
 const MOST_ROWS = 22;
-/** The person's own text among the examples. */
+/** Id of the user's text among the examples. */
 const OWN = "own";
 
 const $ = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 
 /**
- * What the panel needs of the page. `ruled` is told of a run that has ended.
+ * Interface of the page for the panel. `ruled` is called after a run has ended.
  * @typedef {{order: () => any, described: () => any, group: () => string, begin: () => void, edited: () => void,
  *   picture: (message: any) => void, ruled: (message: any) => void}} Desk
  */
 
-/** The box, its lines, and the run of what is in it. */
+/** The text box, its error lines, and the run of its rule. */
 export class RulePanel {
   /** @param {string} harness source of the closed worker @param {Uint8Array} module @param {Desk} desk */
   constructor(harness, module, desk) {
@@ -28,7 +28,7 @@ export class RulePanel {
     this.desk = desk;
     /** @type {Promise<WebAssembly.Module> | null} */ this.compiled = null;
     /** @type {RuleRun | null} */ this.run = null;
-    /** Text of the person's own, for coming back from an example. */
+    /** The user's text, to return to it from an example. */
     this.own = "";
     $("rule-example").append(
       ...EXAMPLES.map(({ id, title }) => element("option", { value: id }, title)),
@@ -48,13 +48,13 @@ export class RulePanel {
     this.bring(null);
   }
 
-  /** The text that a link carries; null where it is an example as it stands. */
+  /** The text for a link; null if it is an unchanged example. */
   get carried() {
     const { value } = $("rule");
     return EXAMPLES.some(({ text }) => text === value) ? null : String(value);
   }
 
-  /** What a link brought is shown, and is not run; null for none.
+  /** Shows the rule of a link without running it; null for none.
    * @param {string | null} text */
   bring(text) {
     this.stop();
@@ -105,7 +105,7 @@ export class RulePanel {
     $("rule-lines").scrollTop = $("rule").scrollTop;
   }
 
-  /** What is wrong, at its line; 0 where it is not known.
+  /** Shows an error at its line; 0 if the line is unknown.
    * @param {string} words @param {number} line */
   #tell(words, line) {
     $("rule-problem").textContent = line > 0 ? `Line ${line}: ${words}` : words;
@@ -134,7 +134,7 @@ export class RulePanel {
     this.run = new RuleRun(this.harness, this.compiled, text, order, (message) => this.#heard(message, order));
   }
 
-  /** Ends what runs, as something else begins. */
+  /** Stops the run, because another activity starts. */
   stop() {
     this.run?.stop();
     this.run = null;

@@ -1,24 +1,24 @@
-// The worker of a rule: it has the simulator, which asks the rule at each event of its flows. What is
-// told to a rule, in what order and by what number, is lab/src/rule.rs.
+// The worker of a rule: it contains the simulator, which calls the rule at each event of its flows. The
+// arguments, their order and the codes of events are defined in lab/src/rule.rs.
 import { closeOff } from "./closed.js";
 import { Engine, Problem } from "./engine.js";
 import { seriesOf } from "./series.js";
 
-/** Events between two looks at the clock, and from one message of a run that goes on to the next, ms. */
+/** Events between two readings of the clock, and interval of progress messages, ms. */
 const EVENTS_A_PIECE = 2000;
 const PICTURE_MS = 60;
-/** Of an error's words, letters. */
+/** Maximum length of an error message, characters. */
 const LONGEST_WORDS = 300;
-/** Numbers of state that the worker itself needs: whether the connection has begun, and its window. */
+/** Indices of state used by the worker: whether the connection has begun, and its window. */
 const OWN_NUMBERS = 2;
 const MOST_STATE_NUMBERS = 62;
 
 /**
- * What a rule's text defines.
+ * Definitions of a rule's text.
  * @typedef {{functions: Record<string, unknown>, state: unknown, owns_recovery: unknown, wants_pacing: unknown}} Defined
  */
 
-/** Reading what is not there is an error, and so is setting it.
+/** Reading or setting an undefined property is an error.
  * @param {string} name */
 function strict(name) {
   return new Proxy(Object.create(null), {
@@ -38,7 +38,7 @@ function shown(value) {
   return `a ${typeof value}`;
 }
 
-/** The window as a rule has it: numbers that are checked when they are set.
+/** The window object of a rule: numbers are checked when they are set.
  * @param {string[]} names @param {number[]} held */
 function windowOf(names, held) {
   const made = Object.create(strict("w"));
@@ -53,7 +53,7 @@ function windowOf(names, held) {
   return Object.freeze(made);
 }
 
-/** An event as a rule has it, and where its numbers go.
+/** An event object of a rule, and the location of its numbers.
  * @param {string} called @param {string[]} fields */
 function eventOf(called, fields) {
   const made = Object.create(strict(called));
@@ -70,7 +70,7 @@ function eventOf(called, fields) {
   return { made, places };
 }
 
-/** The rule, as the simulator asks it. */
+/** The rule, as called by the simulator. */
 class Rule {
   /** @param {Defined} defined */
   constructor({ functions, state, owns_recovery, wants_pacing }) {
@@ -102,7 +102,7 @@ class Rule {
     return value;
   }
 
-  /** What the simulator has to know.
+  /** Properties that the simulator needs.
    * @param {string} group */
   described(group) {
     const { owns_recovery, wants_pacing } = this;
@@ -125,7 +125,7 @@ class Rule {
       held.forEach((_, i) => (held[i] = numbers[i]));
       const first = held.length + places.length;
       const hasBegun = numbers[first] === 1;
-      // The sender has whole packets; a part of one is the rule's for as long as nobody else sets the window.
+      // The sender uses whole packets; the rule keeps the fraction until another party sets the window.
       if (hasBegun && Math.floor(numbers[first + 1]) === held[0]) held[0] = numbers[first + 1];
       keys.forEach((key, i) => (state[key] = hasBegun ? numbers[first + OWN_NUMBERS + i] : initial[i]));
       places.forEach((/** @type {any} */ { into, key, isTruth }, /** @type {number} */ i) => {
@@ -141,7 +141,7 @@ class Rule {
   }
 }
 
-/** What a rule threw, in words, and its line: whatever that is, it may itself throw.
+/** Message and line of an exception of a rule; accessing it may throw again.
  * @param {unknown} thrown @param {number} before lines of the worker before the rule's @param {number} lines of the rule */
 function wrong(thrown, before, lines) {
   let [words, line] = ["the rule threw what cannot be shown", 0];
@@ -156,19 +156,19 @@ function wrong(thrown, before, lines) {
   return { kind: "wrong", words, line };
 }
 
-/** Closes the worker off; what comes back takes the rule, which is defined by calling `define`. */
+/** Isolates the worker; the result takes the rule, which is defined by calling `define`. */
 export function closed() {
   const say = postMessage.bind(globalThis);
   const clock = performance;
   /** @type {(order: any) => void} */
   let heard = () => undefined;
   addEventListener("message", ({ data }) => heard(data));
-  // What a rule has put off until later and nobody waits for is of no interest.
+  // Unhandled rejections of a rule's promises are ignored.
   addEventListener("unhandledrejection", (event) => event.preventDefault());
   /** @type {Engine | null} */
   let engine = null;
   closeOff({
-    /** A random number from 0 to n - 1, of the run's seed. */
+    /** A random integer from 0 to n - 1, from the run's seed. */
     below: (/** @type {number} */ n) => engine?.exports.below(n) ?? 0,
     /** `dumbbell_cc_slow_start`. */
     slow_start: (/** @type {any} */ w, /** @type {number} */ acked_pkts) => {
@@ -207,7 +207,7 @@ export function closed() {
     made.ask({ do: "load", resolved: order.resolved });
     const described = made.ask({ do: "change", changes: order.changes });
     made.ask({ do: "begin", replication: order.replication, rule: rule.described(order.group) });
-    // In one piece: what the rule has put off until later does not come between two events.
+    // In one turn: callbacks deferred by the rule do not run between two events.
     let shown = clock.now();
     while (made.advance(EVENTS_A_PIECE)) {
       if (clock.now() - shown < PICTURE_MS) continue;

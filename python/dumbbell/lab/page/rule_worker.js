@@ -1,16 +1,16 @@
-// A rule of somebody's in a worker of its own, new for each run and ended when it takes too long.
+// A user's rule in a separate worker, new for each run and terminated after a timeout.
 //
-// A text is run as the body of a function. That it cannot end that function and go on behind it, is
-// asked of a worker that parses it alone and runs nothing: what is a script by itself is closed.
+// The text is run as the body of a function. A worker that parses the text alone, without running it, first
+// checks that it cannot close this function: a complete script is balanced.
 
-/** A worker that says nothing for so long is ended, and one that takes so long together. */
+/** Timeouts: without a message, and in total. */
 export const SILENCE_MS = 10_000;
 const LONGEST_RUN_MS = 120_000;
-/** A worker tells of its run every 60 ms. */
+/** A worker reports progress every 60 ms. */
 const MOST_MESSAGES = 5000;
-/** Letters of a rule. */
+/** Maximum characters of a rule. */
 export const LONGEST_RULE = 10_000;
-/** What a rule may have a function for, in the order of lab/src/rule.rs. */
+/** Functions that a rule may define, in the order of lab/src/rule.rs. */
 const FUNCTIONS = [
   "init", "on_ack", "on_loss", "on_rtt", "on_rto", "on_enter_loss", "on_ecn", "on_exit_recovery", "on_undo",
   "on_transmit_start", "on_idle_restart",
@@ -20,7 +20,7 @@ const PARSED = "the rule is a script by itself";
 
 /** @param {string} text */
 function linesOf(text) {
-  // Those of JavaScript; a text field has the first alone.
+  // Line terminators of JavaScript; a text field has only the first.
   return text.split(/\r\n|[\n\r\u2028\u2029]/).length;
 }
 
@@ -49,7 +49,7 @@ export class RuleRun {
     this.#parse(text, () => this.#begin(whole(harness, text), linesOf(harness) + 1, module, order));
   }
 
-  /** Nothing more comes of it. */
+  /** Discards further messages. */
   stop() {
     this.isOver = true;
     clearTimeout(this.longest);

@@ -1,4 +1,4 @@
-// Rules to begin from, as a person may write them.
+// Example rules, written as a user may write them.
 
 /** @typedef {{id: string, title: string, text: string}} Example */
 

@@ -1,21 +1,21 @@
-// Columns of a run made into what is drawn.
+// Converts columns of a run to series for drawing.
 import { activities } from "./activities.js";
 import { drawnAs } from "./families.js";
 
-/** Points of a line, at most: more than a figure has pixels. */
+/** Maximum points of a line: more than a figure has pixels. */
 const MOST_POINTS = 700;
-/** Groups whose sender's states are shown. */
+/** Maximum groups whose sender states are shown. */
 const MOST_SENDERS = 6;
 const NS_PER_S = 1e9;
 const NS_PER_MS = 1e6;
-/** Without an answer for so long a request is lost, even where no later one has been answered: the wait of ping(8). */
+/** Time after which an unanswered request is lost, even without a later answer: the wait of ping(8). */
 const LONGEST_WAIT_NS = 10e9;
-/** `probes.rtt_ns` of a request without an answer. */
+/** `probes.rtt_ns` of an unanswered request. */
 const NO_ANSWER = 0;
 const SOJOURN = 0;
 const NONE = -1;
 
-/** Every so many-th sample of a table with so many rows an instant.
+/** Sampling step of a table with several rows per instant.
  * @param {number} rows @param {number} perInstant */
 function instants(rows, perInstant) {
   const all = perInstant ? Math.floor(rows / perInstant) : 0;
@@ -68,7 +68,7 @@ function groupSeries(engine, groups) {
   return { t_s, groups: found };
 }
 
-/** What the first sender of each group does, of those that have one.
+/** State of the first sender of each group, if it has one.
  * @param {import("./engine.js").Engine} engine @param {string[]} groups */
 function senders(engine, groups) {
   const names = [...new Set(groups)].slice(0, MOST_SENDERS);
@@ -95,8 +95,8 @@ function sojournCdf(engine, queue) {
   };
 }
 
-/** Round-trip times of each probe by when its requests were sent, and when those were sent that were lost.
- * One is lost that has no answer although a later one has, or for ten seconds: what waits in a queue is not.
+/** Round-trip times of each probe by sending time, and sending times of lost requests. A request is lost if
+ * a later one has been answered, or after ten seconds; requests still queued are not lost.
  * @param {import("./engine.js").Engine} engine @param {string[]} names of probes @param {number} now_ns */
 function probeSeries(engine, names, now_ns) {
   if (!names.length) return [];
@@ -118,14 +118,14 @@ function probeSeries(engine, names, now_ns) {
     return {
       name, requests: own.length, lost: lost.length, answered: own.filter(isAnswered).length,
       t_s: Float64Array.from(drawn, (i) => sent[i] / NS_PER_S),
-      // What was lost is a gap in the line.
+      // A lost request is a gap in the line.
       rtt_ms: Float64Array.from(drawn, (i) => (isAnswered(i) ? trips[i] / NS_PER_MS : NaN)),
       lost_s: Float64Array.from(lost, (i) => sent[i] / NS_PER_S),
     };
   });
 }
 
-/** Of each run of requests the one that took longest: a line with fewer points hides no delay.
+/** The slowest request of each block: thinning a line hides no delay.
  * @param {number[]} rows @param {Float64Array} trips @param {number} step */
 function slowestOf(rows, trips, step) {
   return Array.from({ length: Math.ceil(rows.length / step) }, (_, i) =>

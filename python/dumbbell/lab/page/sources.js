@@ -1,13 +1,13 @@
-// What can be changed in what equal flows send: how often, how much, how long they pause.
+// Adjustable parameters of the traffic of equal flows: rate, size, pauses.
 import { members, slowestBps } from "./ends.js";
 import { sensible, timeText } from "./words.js";
 
-/** The parameter that a law's mean is, of laws that have it. */
+/** The parameter that equals the mean of a distribution, for distributions that have one. */
 const MEANS = /** @type {Record<string, string>} */ ({ exponential: "mean", constant: "value" });
 const LOAD = { least: 0.05, most: 2.5 };
 const TRANSFER_BYTES = { least: 1e3, most: 1e8 };
 const PAUSE_S = { least: 0.01, most: 60 };
-/** From a twentieth of what an experiment begins with to five times as often. */
+/** Range from a twentieth of the initial value to five times the initial value. */
 const OFTEN = { least: 1 / 20, most: 5 };
 const DIGITS = 6;
 
@@ -24,7 +24,7 @@ function bytesText(bytes) {
   return bytes >= 1e3 ? `${sensible(bytes / 1e3)} kB` : `${sensible(bytes)} bytes`;
 }
 
-/** The mean of a law of a source's.
+/** The mean of a distribution of a source.
  * @param {string} name @param {any} source @param {string} key
  * @param {{id: string, label: string, least: number, most: number, words: (value: number) => string}} how
  * @returns {Control[]} */
@@ -39,7 +39,7 @@ function mean(name, source, key, { id, label, least, most, words }) {
   }];
 }
 
-/** How often a source acts, as the load that comes of it where that is known.
+/** The rate of a source's actions, as a load if it is known.
  * @param {any} base @param {string} name @param {any} source @param {number} queue
  * @returns {Control[]} */
 function frequency(base, name, source, queue) {

@@ -1,15 +1,15 @@
-// Who is in a queue: packets in queue and transmission by groups of flows, at some instants.
+// Packets in queue and transmission by groups of flows, at given instants.
 import { isEntry, isExit } from "./packets.js";
 
 const NS_PER_S = 1e9;
-/** Of packets that are no flow's, such as pings. */
+/** Group of packets without a flow, such as pings. */
 export const OTHERS = "others";
 
 /**
  * @typedef {{t_s: Float64Array, groups: {name: string, pkts: Float64Array}[]}} Stacked
  */
 
-/** From all records of a run, of one queue alone, in pieces. */
+/** Computed from all records of a run, of one queue, in pieces. */
 export class Stack {
   /** @param {string[]} groups of each flow @param {number[]} instants_ns in their order */
   constructor(groups, instants_ns) {
@@ -21,7 +21,7 @@ export class Stack {
     this.next = 0;
   }
 
-  /** Instants before a time have the levels of now.
+  /** Instants before a time get the current levels.
    * @param {number} t_ns */
   #reach(t_ns) {
     for (; this.next < this.instants_ns.length && this.instants_ns[this.next] < t_ns; this.next++) {
@@ -29,7 +29,7 @@ export class Stack {
     }
   }
 
-  /** Enters the records that a run has now.
+  /** Adds the records that a run has so far.
    * @param {import("./engine.js").Engine} engine */
   enter(engine) {
     const [times, events, reasons, flows] = ["t_ns", "event", "reason", "flow"].map((name) =>

@@ -1,19 +1,19 @@
-// The bottleneck in slow motion: packets come from the left, stand in the queue, are sent to the
-// right; what is refused falls out.
+// The bottleneck in slow motion: packets arrive from the left, wait in the queue, and are sent to the
+// right; dropped packets fall out.
 import { placesOf } from "./lanes.js";
 import { colour, prepared } from "./plot.js";
 import { tellingInstant } from "./window.js";
 import { timeText } from "./words.js";
 
-/** Seconds of watching from the edge to the queue's rim, from the queue to the edge, and falling. */
+/** Seconds of real time from the edge to the queue, from the queue to the edge, and of falling. */
 const APPROACH_S = 0.5;
 const LEAVE_S = 0.5;
 const FALL_S = 0.8;
-/** Seconds of watching before what the picture begins with. */
+/** Seconds of real time before the first event of the picture. */
 const BEFORE_S = 0.4;
-/** Seconds of watching that a packet's transmission takes where the speed is chosen for one. */
+/** Seconds of real time of a packet's transmission, if the speed is chosen by it. */
 const A_TRANSMISSION_S = 0.18;
-/** Seconds of watching that a window takes at least there, also where few packets pass. */
+/** Minimum seconds of real time of a window, even with few packets. */
 const LEAST_WATCHED_S = 5;
 const WIDEST_PACKET = 26;
 const NS_PER_S = 1e9;
@@ -23,25 +23,26 @@ const NS_PER_S = 1e9;
  *   flow: Float64Array, probe: Float64Array, class: Float64Array, drop: Float64Array, lost: Float64Array}} Packets
  */
 
-/** Rows of a queue with several: px from one to the next, and of one. */
+/** Rows of a queue with several rows: px between rows, and height of one. */
 const LANE = { step: 26, height: 17 };
-/** Of the name of a class above its rows, px. */
+/** Height of the name of a class above its rows, px. */
 const HEADING = 20;
-/** Above the rows and below them, px. */
+/** Margin above and below the rows, px. */
 const AROUND = { above: 34, below: 44 };
-/** Places of a row at least. */
+/** Minimum places of a row. */
 const LEAST_PLACES = 12;
-/** Left and right of the names of rows, px; the widest as a share of the picture; what packets arrive in behind them. */
+/** Left and right margins of row names, px; maximum width as a share of the picture; width of the arrival
+ * area. */
 const NAMES = { before: 6, behind: 8, most: 0.3, arriving: 44 };
 const FONT = "12px system-ui, sans-serif";
 
 /**
- * Where things are, px: whence packets arrive, the queue from rim to end, its rows, the link behind it.
+ * Geometry, px: arrival edge, queue from end to head, its rows, the link behind it.
  * @typedef {{from: number, rim: number, end: number, rows: {top: number, bottom: number}[], middle: number, width: number,
  *   height: number}} Place
  */
 
-/** Where rows are, px from the top; a heading makes room for itself.
+/** Vertical positions of rows, px; a heading takes additional space.
  * @param {import("./lanes.js").Lane[]} lanes @returns {{top: number, bottom: number}[]} */
 function rowsOf(lanes) {
   let top = AROUND.above - LANE.step;
@@ -57,7 +58,7 @@ function isHeaded(lanes, i) {
   return lanes[i].heading !== "" && lanes[i].heading !== lanes[i - 1]?.heading;
 }
 
-/** Plays what happened at a queue in a window of a run. */
+/** Plays the events at a queue in a window of a run. */
 export class Stage {
   /** @param {HTMLCanvasElement} canvas @param {(text: string) => void} tell
    * @param {boolean} isNamed whether its parts have their names */
@@ -65,7 +66,7 @@ export class Stage {
     this.canvas = canvas;
     this.tell = tell;
     this.isNamed = isNamed;
-    /** Other queues at the same instants.
+    /** Other queues shown at the same instants.
      * @type {Stage[]} */
     this.beside = [];
     /** @type {Packets | null} */
@@ -73,7 +74,7 @@ export class Stage {
     /** @type {Float64Array} when packets leave, in order */
     this.leaving = new Float64Array();
     this.now_ns = 0;
-    /** From when on words count time. */
+    /** Origin of the time in texts. */
     this.zero_ns = 0;
     this.speed = 0;
     this.isPlaying = false;
@@ -81,19 +82,19 @@ export class Stage {
     this.frames = 0;
     /** @type {(flow: number, probe: number) => string} */
     this.colourOf = () => colour("--text");
-    /** Rows of the queue; none where it has only one.
+    /** Rows of the queue; none for a single queue.
      * @type {import("./lanes.js").Lane[]} */
     this.lanes = [];
-    /** What the queue is, or its rows. */
+    /** Title of the queue or of its rows. */
     this.title = "queue";
     /** @type {number[]} row of each packet */
     this.places = [];
     this.limit = 0;
-    /** Of what is followed while it happens; 0 of what is played again. */
+    /** Pace of a live run; 0 for a recording. */
     this.followed = 0;
   }
 
-  /** Draws what happens now, somewhat later: whence a packet comes is seen before it is there.
+  /** Draws the current time with a delay, so that packets are visible before they arrive.
    * @param {Packets} packets until now @param {(flow: number, probe: number) => string} colourOf
    * @param {number} limit @param {number} slowness how much slower than life
    * @param {import("./lanes.js").Lane[]} lanes @param {string} title of them */
@@ -122,26 +123,26 @@ export class Stage {
     this.draw();
   }
 
-  /** Begins shortly before the first drop of the window, else before the queue is longest: nobody waits for something to
-   * happen. */
+  /** Starts shortly before the first drop of the window, or before the longest queue, so that an event is
+   * soon visible. */
   begin() {
     if (!this.packets) return;
     const before_ns = (BEFORE_S / this.slowness(this.speed)) * NS_PER_S;
     const telling_ns = tellingInstant(this.packets);
     this.now_ns = Math.max(this.packets.from_ns, telling_ns - before_ns);
-    // Many that come at one instant fill the queue later than that.
+    // If many packets arrive at one instant, the queue is filled after that instant.
     if (this.#inside().every((row) => row.length === 0)) this.now_ns = telling_ns;
     this.draw();
   }
 
-  /** Slower than life by this.
+  /** Sets the slowdown factor.
    * @param {number} chosen 0 for what suits the packets */
   slowness(chosen) {
     if (this.followed > 0) return this.followed;
     if (chosen > 0) return chosen;
     if (!this.packets) return 20;
     const window_s = (this.packets.until_ns - this.packets.from_ns) / NS_PER_S;
-    // What is still inside at the end has no time at which it leaves.
+    // Packets still queued at the end have no departure time.
     const gaps = this.leaving.filter(Number.isFinite).slice(0, 400);
     const mean_s = (gaps[gaps.length - 1] - gaps[0]) / (gaps.length - 1) / NS_PER_S;
     const forOne = gaps.length < 3 ? 0 : A_TRANSMISSION_S / Math.max(mean_s, 1e-9);
@@ -171,7 +172,7 @@ export class Stage {
     requestAnimationFrame((next) => this.#frame(next));
   }
 
-  /** At an instant of another, as slow as that.
+  /** Follows the clock of another stage.
    * @param {number} now_ns @param {number} slowness */
   stand(now_ns, slowness) {
     this.now_ns = now_ns;
@@ -179,7 +180,7 @@ export class Stage {
     this.draw();
   }
 
-  /** How far the transmission is that goes on, 0 to 1. */
+  /** Progress of the current transmission, 0 to 1. */
   #progress() {
     const { leaving, now_ns } = this;
     let [low, high] = [0, leaving.length];
@@ -209,7 +210,7 @@ export class Stage {
     if (many) this.#names(pen, place);
   }
 
-  /** Where the names of rows end: packets come from there on, and pass over none.
+  /** Right end of the names of rows: packets arrive to the right of it.
    * @param {CanvasRenderingContext2D} pen @param {number} width */
   #named(pen, width) {
     pen.font = FONT;
@@ -248,7 +249,7 @@ export class Stage {
     pen.fillText("dropped", 6, height - 6);
   }
 
-  /** Whose row each is; the names stand before the place where packets arrive.
+  /** Draws the names of rows left of the arrival area.
    * @param {CanvasRenderingContext2D} pen @param {Place} place */
   #names(pen, { from, rim, rows }) {
     pen.font = FONT;
@@ -268,7 +269,7 @@ export class Stage {
     });
   }
 
-  /** Packets that are in each row now, in their order.
+  /** Packets in each row now, in order.
    * @returns {number[][]} */
   #inside() {
     const { in_ns, out_ns, drop } = /** @type {Packets} */ (this.packets);
@@ -277,12 +278,12 @@ export class Stage {
     for (let i = 0; i < in_ns.length; i++) {
       if (!drop[i] && in_ns[i] <= this.now_ns && this.now_ns < out_ns[i]) inside[this.places[i]].push(i);
     }
-    // Several flows in a row have a queue each: who leaves next stands first.
+    // Flows in one row have separate queues: the next to leave is drawn first.
     this.lanes.forEach(({ isShared }, i) => isShared && inside[i].sort((a, b) => out_ns[a] - out_ns[b]));
     return inside;
   }
 
-  /** How far the first of each row has come into the link: of several rows only one sends.
+  /** Progress of the first packet of each row into the link: only one row sends at a time.
    * @param {number[][]} inside @returns {number[]} */
   #sent(inside) {
     const { out_ns, lost } = /** @type {Packets} */ (this.packets);
@@ -317,7 +318,7 @@ export class Stage {
       if (due > 0 && due < 1) box(begin + (at(row, inside[row].length) - begin) * (1 - due), top, i);
       else if (drop[i] && gone >= 0 && gone * LEAVE_S < FALL_S) {
         const fallen = (gone * LEAVE_S) / FALL_S;
-        // What is refused falls before the queue, what is dropped from inside at its head.
+        // A packet dropped at enqueue falls before the queue; one dropped from inside falls at its head.
         box(lost[i] ? end : rim - 4, top + fallen * fallen * (height - top), i);
       } else if (!drop[i] && !lost[i] && gone >= 0 && gone < 1) {
         const across = Math.min(1, 4 * gone);
@@ -332,7 +333,7 @@ export class Stage {
     );
   }
 
-  /** What is seen, in words. */
+  /** Text description of the picture. */
   words() {
     const { packets } = this;
     if (!packets) return "no packets yet";

@@ -1,15 +1,15 @@
-// What a link carries: which experiment, what was changed in it, and the task of a lab.
+// Contents of a link: the experiment, its changes, and the task of a class.
 
-/** Longest text behind the # that is read, and that is given. */
+/** Maximum length of a fragment, read or written. */
 const LONGEST = 200_000;
 const MOST_CHANGES = 200;
-/** Letters of a rule that is carried. */
+/** Maximum characters of a rule in a link. */
 const LONGEST_RULE = 10_000;
-/** Of a window by hand in one game: what a link carries. */
+/** Maximum moves of a game in a link. */
 export const MOST_MOVES = 2000;
-/** Lists and tables inside each other, at most: a description has ten. */
+/** Maximum nesting of lists and tables: a description has ten levels. */
 const DEEPEST = 40;
-/** Of a task, as `lab/task.py` has them. */
+/** Limits of a task, as in `lab/task.py`. */
 const TASK = { letters: 20_000, parts: 20, items: 100 };
 const PREFIX = "#s=";
 
@@ -23,7 +23,7 @@ const PREFIX = "#s=";
  *   changes: [string, Value][], rule?: string | null}} State
  */
 
-/** A link's state could not be read. */
+/** The state in a link is invalid. */
 export class BadLink extends Error {}
 
 /** @param {State} state @returns {string | null} what follows the page's address; null where that

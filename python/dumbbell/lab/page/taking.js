@@ -1,10 +1,10 @@
-// Buttons that copy what one takes along, and the address, which follows what is changed.
+// Buttons that copy results, and the address, which follows changes.
 import { element } from "./fields.js";
 import { isEmbedded } from "./embedded.js";
 
-/** For so long a button says that it has copied, ms. */
+/** Time for which a button confirms the copy, ms. */
 const SAID_MS = 2000;
-/** Fields that are copied, and what each is called. */
+/** Fields to copy, and their names. */
 const COPIED = { toml: "file", command: "command", tc: "lines of tc", link: "link", frame: "line of HTML" };
 
 /** @param {HTMLInputElement | HTMLTextAreaElement} field */
@@ -12,14 +12,14 @@ async function copied(field) {
   try {
     await navigator.clipboard.writeText(field.value);
   } catch {
-    // In a frame, or where nothing may be written without being asked.
+    // In a frame, or without permission to write to the clipboard.
     field.select();
     return document.execCommand("copy");
   }
   return true;
 }
 
-/** A button behind the label of each field. */
+/** Adds a button after the label of each field. */
 export function offerCopies() {
   for (const [id, what] of Object.entries(COPIED)) {
     const field = /** @type {HTMLInputElement} */ (document.getElementById(id));
@@ -32,7 +32,7 @@ export function offerCopies() {
   }
 }
 
-/** The address that the page has read or written last. */
+/** The address that the page last read or wrote. */
 let known = location.hash;
 
 /** The page has read the address. */
@@ -45,7 +45,7 @@ export function addressRead() {
  * @param {string | null} hash null where that is too long @param {boolean} isFirst whether it was opened so */
 export function showInAddress(hash, isFirst) {
   if (hash === null || hash === location.hash || location.hash !== known) return;
-  // The history of a page around a frame is that page's.
+  // The history of an embedding page belongs to that page.
   if (isFirst || isEmbedded()) history.replaceState(null, "", hash);
   else history.pushState(null, "", hash);
   known = location.hash;

@@ -1,7 +1,7 @@
-// The task of a lab, beside the sliders.
+// The exercise of a class, beside the sliders.
 import { element } from "./fields.js";
 
-/** Below this width it is folded: the queue and the sliders come first. */
+/** Width below which it is folded: queue and sliders have priority. */
 const WIDE = "(min-width: 761px)";
 
 /** Markdown's `code` and *emphasis*; everything else is text.

@@ -1,20 +1,21 @@
-// The level of a token bucket in a window, from all packets that took tokens since the run began.
+// The level of a token bucket in a window, from all packets that consumed tokens since the start of the
+// run.
 import { bucketOf, levels, outline } from "../live/tokens.js";
 import { endOf } from "./ends.js";
 import { isDequeue, isEntry, isPoliced, isRefused } from "./packets.js";
 
 const NS_PER_S = 1e9;
-/** Pieces of a line's axis, of each at most four points. */
+/** Pieces of a line's axis, each with at most four points. */
 const PIECES = 400;
 
 /**
- * What a window shows of a bucket, in bytes of tokens: its depth, its rate, the level, the longest packet,
- * when a policer dropped for want of tokens.
+ * The bucket in a window, in bytes of tokens: depth, rate, level, longest packet, and times of a policer's
+ * drops.
  * @typedef {{burst_bytes: number, rate_bps: number, isPolicer: boolean, t_s: Float64Array, bytes: Float64Array,
  *   packet_bytes: number, dropped_s: Float64Array}} Seen
  */
 
-/** Tokens of a queue's bucket, counted from records that come in pieces. */
+/** Tokens of a queue's bucket, computed from records that arrive in pieces. */
 export class TokensSeen {
   /** @param {any} described @param {number} queue @param {{from_ns: number, until_ns: number}} window
    * @returns {TokensSeen | null} null where there is no bucket: neither a policer nor tbf */
@@ -29,7 +30,7 @@ export class TokensSeen {
     this.from_ns = from_ns;
     this.until_ns = until_ns;
     this.since = { t_ns: 0, tokens_ns: bucket.depth_ns };
-    /** Corners of the line in the window.
+    /** Vertices of the line in the window.
      * @type {{t_ns: number[], tokens_ns: number[]}} */
     this.line = { t_ns: [], tokens_ns: [] };
     /** @type {number[]} */
@@ -37,7 +38,7 @@ export class TokensSeen {
     this.packet_bytes = 0;
   }
 
-  /** Enters the records that a run has now.
+  /** Adds the records that a run has so far.
    * @param {import("./engine.js").Engine} engine */
   enter(engine) {
     const [times, events, reasons, sizes] = ["t_ns", "event", "reason", "bytes"].map((name) => engine.column(`packets.${name}`));
@@ -45,7 +46,7 @@ export class TokensSeen {
     /** @type {number[]} */
     const taken = [];
     for (let i = 0; i < times.length && times[i] <= this.until_ns; i++) {
-      // A policer takes tokens when a packet comes, also of one that the queue behind it refuses.
+      // A policer consumes tokens on arrival, also for a packet that the queue behind it drops.
       const takes = isPolicer
         ? isEntry(events[i]) || (isRefused(events[i], reasons[i]) && !isPoliced(reasons[i]))
         : isDequeue(events[i]);
@@ -62,7 +63,7 @@ export class TokensSeen {
     const to_ns = Math.max(this.since.t_ns, Math.min(until_ns, this.until_ns));
     const { t_ns, tokens_ns } = levels(this.bucket, times_ns, bytes, to_ns, this.since);
     this.since = { t_ns: t_ns[t_ns.length - 1], tokens_ns: tokens_ns[tokens_ns.length - 1] };
-    // The corner before the window too: the line comes from there.
+    // Includes the vertex before the window, where the line starts.
     const first = t_ns.findIndex((each) => each >= this.from_ns);
     if (first < 0) return;
     this.line.t_ns.push(...t_ns.slice(Math.max(0, first - 1)));

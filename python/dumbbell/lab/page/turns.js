@@ -1,8 +1,8 @@
-// How a run goes on in a thread that still hears orders.
+// Runs the simulation in a thread that still receives orders.
 
-/** Events between two looks at the clock. */
+/** Events between two readings of the clock. */
 export const EVENTS_A_PIECE = 5000;
-/** Longest time without hearing orders, ms. */
+/** Longest time without receiving orders, ms. */
 const PIECE_MS = 10;
 
 const channel = new MessageChannel();
@@ -10,7 +10,7 @@ const channel = new MessageChannel();
 const waiting = [];
 channel.port1.onmessage = () => waiting.shift()?.();
 
-/** Lets orders that have come in be heard. */
+/** Lets pending orders be received. */
 export function turn() {
   return new Promise((resolve) => {
     waiting.push(() => resolve(undefined));
@@ -18,7 +18,7 @@ export function turn() {
   });
 }
 
-/** Goes on for some milliseconds.
+/** Runs for some milliseconds.
  * @param {import("./engine.js").Engine} engine @returns {boolean} whether there is more */
 export function goOn(engine) {
   const until = performance.now() + PIECE_MS;

@@ -1,4 +1,4 @@
-// The simulator's module as a page carries it.
+// The simulator's module, as embedded in a page.
 
 /** @param {string} base64 of gzipped bytes */
 export async function unpacked(base64) {

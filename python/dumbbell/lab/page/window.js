@@ -1,6 +1,6 @@
-// The window of a run that the slow motion shows: how long, and where it begins when nobody has chosen.
+// The time window of the slow motion: its length, and its default start.
 
-/** Packets that it has, about, and its bounds in seconds. */
+/** Approximate number of packets in it, and its bounds in seconds. */
 const WINDOW = { packets: 250, least_s: 0.001, most_s: 20 };
 const NS_PER_S = 1e9;
 
@@ -9,13 +9,13 @@ const NS_PER_S = 1e9;
 /** @param {{path: string, value: number | null}[]} numbers of the run @returns {number} ns */
 export function windowOf(numbers) {
   const byEnd = (/** @type {string} */ end) => numbers.find(({ path }) => path.endsWith(end))?.value ?? 0;
-  // Little's law: packets a second through the queue.
+  // Little's law: packets per second through the queue.
   const pps = byEnd(".mean_system_pkts") / byEnd(".mean_sojourn_s");
   const wanted_s = Number.isFinite(pps) && pps > 0 ? WINDOW.packets / pps : 1;
   return Math.min(WINDOW.most_s, Math.max(WINDOW.least_s, wanted_s)) * NS_PER_S;
 }
 
-/** The first drop in the window, else when most packets are inside, of the instants at which one comes.
+/** The first drop in the window, or the arrival at which most packets are queued.
  * @param {Packets} packets @returns {number} ns */
 export function tellingInstant({ in_ns, out_ns, drop, from_ns, until_ns }) {
   const isWithin = (/** @type {number} */ t_ns) => t_ns >= from_ns && t_ns <= until_ns;

@@ -1,4 +1,4 @@
-// Numbers with their units, as a person reads them.
+// Formatting of numbers with units.
 
 /** @param {number} value @param {number} digits that count */
 export function sensible(value, digits = 3) {
@@ -22,14 +22,14 @@ export function timeText(s) {
   return `${sensible(s * 1e6)} µs`;
 }
 
-/** Units of a thousand of the one before, the smallest first. */
+/** Units by factors of a thousand, the smallest first. */
 const THOUSANDS = /** @type {Record<string, string[]>} */ ({
   ns: ["ns", "µs", "ms", "s"], "bit/s": ["bit/s", "kbit/s", "Mbit/s", "Gbit/s"], bytes: ["bytes", "kB", "MB"],
 });
-/** Digits that count of a number in a larger unit: of longer ones nothing is cut off. */
+/** Significant digits of a number in a larger unit: longer numbers keep the smaller unit. */
 const MOST_OF_UNIT = 4;
 
-/** A whole number of a description with its unit, every digit of it.
+/** Formats an integer of a description with its unit, without rounding.
  * @param {number} value @param {string} unit of the table of parameters */
 export function exactText(value, unit) {
   if (value === 0) return "0";
@@ -44,7 +44,7 @@ export function exactText(value, unit) {
   return `${text} ${name}`.trim();
 }
 
-/** How numbers of a run are shown, by the end of their path: words, factor, unit. */
+/** Formatting of a run's numbers by the end of their path: name, factor, unit. */
 const SHOWN = /** @type {Record<string, [string, number, string]>} */ ({
   utilization: ["link busy", 100, "%"],
   throughput_bps: ["sent by the link", 1e-6, "Mbit/s"],

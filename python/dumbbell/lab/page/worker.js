@@ -1,5 +1,5 @@
-// One simulator in a thread of its own. It is told what to run and says what it sees; a new order
-// ends the one before. Messages are described in orders.js.
+// One simulator in a separate thread. It receives orders and sends results; a new order ends the previous
+// one. Messages are described in orders.js.
 import { Engine, Fault, Problem } from "./engine.js";
 import { drawnAs } from "./families.js";
 import { lookAt } from "./looking.js";
@@ -10,20 +10,20 @@ import { Stack } from "./stack.js";
 import { TokensSeen } from "./tokens_seen.js";
 import { goOn, turn } from "./turns.js";
 
-/** From one picture of a run that goes on to the next, ms. */
+/** Interval between pictures of an ongoing run, ms. */
 const PICTURE_MS = 35;
-/** The first comes sooner: a hand on a slider waits for it. */
+/** The first picture is sooner, for a responsive slider. */
 const FIRST_PICTURE_MS = 15;
-/** Records are taken out of a run after so many pieces. */
+/** Number of slices of a run after which records are consumed. */
 const PIECES_A_RECORD = 4;
 
 /** @type {Promise<Engine>} */
 let loading = Promise.reject(new Fault("there is no module yet"));
 loading.catch(() => undefined);
-/** Number of the order that is worked on. */
+/** Number of the current order. */
 let current = 0;
 
-/** Every buffer of an object's arrays, to be handed over.
+/** All buffers of an object's arrays, for transfer.
  * @param {any} value @returns {any[]} */
 function buffers(value) {
   if (ArrayBuffer.isView(value)) return [value.buffer];
@@ -44,7 +44,7 @@ function describe(engine, order) {
 
 /** @param {Engine} engine @param {any} order */
 async function run(engine, order) {
-  // From the order on: a description of hundreds of flows takes its time, too.
+  // Timed from the order: a description of hundreds of flows also takes time.
   let due_ms = performance.now() + FIRST_PICTURE_MS;
   const { base, described } = describe(engine, order);
   say({ kind: "described", id: order.id, base, described, texts: textsOf(engine, order.queue) });
@@ -66,7 +66,7 @@ async function run(engine, order) {
   say({ kind: "done", id: order.id, digest, events, numbers, series, packets });
 }
 
-/** What one takes along.
+/** Texts to copy.
  * @param {Engine} engine @param {number} queue */
 function textsOf(engine, queue) {
   return { toml: engine.ask({ do: "toml" }).text, tc: engine.ask({ do: "tc", queue }) };
@@ -76,14 +76,14 @@ function textsOf(engine, queue) {
  * @param {Engine} engine @param {any} order */
 async function look(engine, order) {
   const { described } = describe(engine, order);
-  // However long the run takes up to the window, it is at work.
+  // Reports activity, however long the run takes up to the window.
   say({ kind: "looking", id: order.id });
   const tokens = TokensSeen.of(described, order.queue, order);
   const packets = await lookAt(engine, order, () => current === order.id, tokens);
   if (packets) say({ kind: "packets", id: order.id, packets, tokens: tokens?.seen() ?? null, described });
 }
 
-/** Takes the records that a run has now out of it.
+/** Consumes the records that a run has so far.
  * @param {Engine} engine @param {Stack | null} stack */
 function enter(engine, stack) {
   if (!stack) return;
@@ -92,14 +92,14 @@ function enter(engine, stack) {
   engine.ask({ do: "forget" });
 }
 
-/** One replication after the other.
+/** Runs replications one after the other.
  * @param {Engine} engine @param {any} order */
 async function replicate(engine, order) {
   const { described } = describe(engine, order);
-  // However long the first takes, it is at work.
+  // Reports activity, however long the first run takes.
   say({ kind: "replicating", id: order.id });
   for (let replication = 0; replication < order.replications; replication++) {
-    // The one that is shown is recorded meanwhile.
+    // The replication that is shown is recorded.
     const stack = replication === 0 ? new Stack(drawnAs(described), order.instants_ns) : null;
     engine.ask({ do: "begin", replication, ...(stack ? { record: order.queue } : {}) });
     for (let piece = 1; goOn(engine); piece++) {
@@ -116,12 +116,12 @@ async function replicate(engine, order) {
   }
 }
 
-/** The same with each of some sets of changes.
+/** Runs the same experiment with each set of changes.
  * @param {Engine} engine @param {any} order */
 async function score(engine, order) {
   for (const { name, changes } of order.rivals) {
     describe(engine, { ...order, changes });
-    // However long the run takes, it is at work.
+    // Reports activity, however long the run takes.
     say({ kind: "scoring", id: order.id });
     engine.ask({ do: "begin", replication: order.replication });
     while (goOn(engine)) {
@@ -133,14 +133,14 @@ async function score(engine, order) {
   }
 }
 
-/** By hand.
+/** Runs a game.
  * @param {Engine} engine @param {any} order */
 async function played(engine, order) {
   const { described } = describe(engine, order);
   await play(engine, { ...order, described }, say, () => current === order.id);
 }
 
-/** Nothing more of what was ordered before.
+/** Stops the previous order.
  * @param {Engine} _ @param {any} order */
 async function stop(_, order) {
   say({ kind: "stopped", id: order.id });
@@ -157,10 +157,10 @@ function fail(order, error) {
 
 onmessage = async ({ data: order }) => {
   try {
-    // What a hand does belongs to the game that goes on.
+    // Moves of a player belong to the ongoing game.
     if (order.kind === "hand") return hold(order);
     if (order.kind === "module") loading = Engine.from(order.bytes);
-    // Of orders that came before the module only the last is followed.
+    // Of orders received before the module, only the last is processed.
     else {
       current = order.id;
       say({ kind: "heard", id: order.id });
