@@ -1,18 +1,17 @@
-// Form `bucket`, in the worker: the level of a token bucket, of a shaper or of a policer, from the
-// packets of the link; the segments in flight; what was lost. The first queue that is looked at is
-// the link's, and its packets are recorded; the flow is the first. Options: begin_s, the length of
-// the first picture.
+// Form `bucket`, in the worker: the level of a token bucket (shaper or policer) from the packets of the
+// link; the segments in flight; losses. The first observed queue is that of the link, and its packets are
+// recorded; the flow is the first. Options: begin_s, the length of the first picture.
 import { activities } from "../page/activities.js";
 import { bucketOf, levels, outline } from "./tokens.js";
 
 const NS_PER_S = 1e9;
 const BYTES_PER_KB = 1e3;
-/** Events of the table `packets`. */
+/** Codes of the table `packets`. */
 const ENQUEUE = 0, DEQUEUE = 1, DROP = 2;
-/** `srtt_ns` and the like where it is not known. */
+/** `srtt_ns` and similar columns if unknown. */
 const UNKNOWN = -1;
-/** Pieces into which a line's axis is cut; of each there are at most four points. A picture of the
- * whole run is lower, and its line goes up and down in every piece: more cannot be told apart. */
+/** Number of pieces of a line's axis, each with at most four points. A picture of the whole run is lower,
+ * and its line oscillates in every piece: more detail is not visible. */
 const PIECES = { begin: 400, whole: 250 };
 
 /** @param {import("./columns.js").Columns} engine @param {number} queue @param {number} event
@@ -57,7 +56,7 @@ function thinned(t_s, until_s) {
 export function reduceBucket(engine, described, { queues, options, isPreview }) {
   const [queue] = queues;
   const bucket = bucketOf(described.resolved.links[queue >> 1][queue & 1 ? "reverse" : "forward"]);
-  // A policer takes tokens when a packet comes, a shaper when it leaves.
+  // A policer consumes tokens when a packet arrives, a shaper when it departs.
   const taken = packets(engine, queue, bucket.isPolicer ? ENQUEUE : DEQUEUE);
   const dropped_s = packets(engine, queue, DROP).t_ns.map((each) => each / NS_PER_S);
   const own = flow(engine, described.resolved.flows.length);

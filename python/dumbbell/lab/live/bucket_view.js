@@ -1,6 +1,6 @@
-// Form `bucket`: the level of tokens above the segments in flight on one clock, and the operating
-// point. Options: begin_s, length of the first picture; cliff_s, in which the losses of the cliff
-// are counted; base_rtt_ms, packet_bytes, queue_pkts of the path. Controls: burst (kB), rate (Mbit/s).
+// Form `bucket`: the level of tokens above the segments in flight, on one time axis, and the operating
+// point. Options: begin_s, length of the first picture; cliff_s, time in which the losses of the cliff are
+// counted; base_rtt_ms, packet_bytes, queue_pkts of the path. Controls: burst (kB), rate (Mbit/s).
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
 import { intervalOf } from "./replications.js";
@@ -10,19 +10,19 @@ import { GHOST, keepBetFree } from "./views.js";
 /** @type {import("./views.js").BetPlace} */
 const BET_PLACE = { moves: "x", share: 0.3 };
 
-/** Top of the axis over the bucket's rim: above it stand the losses. */
+/** Top of the axis relative to the bucket's rim: losses are drawn above the rim. */
 const HEADROOM = 1.32;
-/** From one row of losses to the next, px. */
+/** Distance between rows of losses, px. */
 const ROW = 18;
-/** The window's axis ends at so many times what line and queue hold. */
+/** Maximum of the window's axis, relative to the capacity of line and queue. */
 const TIMES_HELD = 6;
-/** Names in the plane stand at so much of the height of what they name, clear of the level. */
+/** Height of names in the plane, as a share of the named object's height, to avoid the level. */
 const BELOW = 0.78;
 const BEGIN = "tokens", WHOLE = "whole", WINDOW = "window", STATES = "states", PLANE = "plane";
 
 /** @typedef {import("./views.js").State} State */
 
-/** What the path holds, in packets: on the line, and with the queue.
+/** The path's capacity, in packets: the bandwidth-delay product, and with the queue.
  * @param {State} state */
 function held({ options: { base_rtt_ms, packet_bytes, queue_pkts }, values }) {
   const line = (1e3 * values.rate * base_rtt_ms) / 8 / packet_bytes;
@@ -38,13 +38,13 @@ function losses(chart, { arms }, series) {
   });
 }
 
-/** Where an arm's losses stand, px.
+/** Vertical position of an arm's losses, px.
  * @param {Chart} chart @param {number} place of the arm */
 function row(chart, place) {
   return chart.top + 10 + ROW * place;
 }
 
-/** How many were lost, behind the last.
+/** Number of losses, drawn after the last one.
  * @param {Chart} chart @param {State} state */
 function countLosses(chart, { arms }) {
   arms.forEach(({ now, ink, label }, i) => {
@@ -53,7 +53,7 @@ function countLosses(chart, { arms }) {
   });
 }
 
-/** The value of a line at an instant: of the corner before.
+/** The value of a line at an instant: that of the previous vertex.
  * @param {{x: number[], y: number[]}} line
  * @param {number} at */
 function valueAt({ x, y }, at) {
@@ -144,7 +144,7 @@ function plane(canvas, state) {
   for (const { ink, numbers: { srtt_ms, goodput_mbps } } of now) chart.mark(srtt_ms, goodput_mbps, { ink });
   for (const { drawn } of arms) chart.cross(intervalOf(drawn, "srtt_ms"), intervalOf(drawn, "goodput_mbps"), "--ink");
   for (const { ink, label, numbers: { srtt_ms, goodput_mbps } } of now) chart.name(srtt_ms, goodput_mbps * BELOW, label, ink);
-  // On the dots: they lie close.
+  // Drawn over the dots, which are close together.
   for (const { x, y, label } of isBetOpen ? [] : curves.filter((each) => each.picture === PLANE)) {
     chart.mark(x[0], y[0], { ink: "--ink", shape: "diamond" });
     chart.name(x[0], y[0] * BELOW * BELOW, label, "--ink");

@@ -1,19 +1,19 @@
-// A picture on a canvas: axes, lines, areas, points. Colours are the page's own variables.
+// A chart on a canvas: axes, lines, areas, points. Colours are the page's CSS variables.
 import { sensible } from "../page/words.js";
 import { colour, prepared } from "../page/plot.js";
 
 export const MARGIN = { left: 46, right: 12, top: 10, bottom: 38 };
 export const FONT = "13px system-ui, sans-serif";
-/** Of powers of ten.
+/** Labels of powers of ten.
  * @type {Record<string, string>} */
 const SUPERSCRIPTS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 /** Half the width of a mark, px. */
 const MARK = 6;
-/** Points of a line whose corners are rounded. */
+/** Maximum points of a line with rounded joins. */
 const MOST_ROUNDED = 200;
-/** From one line of words to the next, px. */
+/** Height of a text line, px. */
 const LINE = 16;
-/** Where words are tried, lines from where they belong. */
+/** Positions tried for text, in lines from the preferred one. */
 const LINES = [0, -1, -2, -3, -4, -5, -6, 1, 2, 3, 4];
 
 /**
@@ -21,10 +21,10 @@ const LINES = [0, -1, -2, -3, -4, -5, -6, 1, 2, 3, 4];
  * @typedef {{ink: string, width?: number, dash?: number[], fill?: boolean}} Look
  */
 
-/** Hues that have a darker or lighter sister for words. */
+/** Hues that have a darker or lighter variant for text. */
 export const HUES = ["--blue", "--vermillion", "--green", "--purple", "--orange", "--sky"];
 
-/** Words need more contrast than lines.
+/** Text needs more contrast than lines.
  * @param {string} ink */
 function written(ink) {
   return colour(HUES.includes(ink) ? `${ink}-text` : ink);
@@ -37,7 +37,7 @@ export function tickText(value) {
   return sensible(value, 3).replace(/(\.\d*?)0+$/, "$1").replace(/\.$/, "");
 }
 
-/** Round numbers between two, about so many.
+/** Approximately `count` rounded numbers between two values.
  * @param {Axis} axis @param {number} count */
 export function rounds({ least, most }, count) {
   const rough = (most - least) / count;
@@ -70,7 +70,7 @@ export function scale({ least, most, log = false }, begin, end) {
   };
 }
 
-/** One picture while it is drawn; afterwards it says which value is where. */
+/** A chart being drawn; afterwards it converts pixels to values. */
 export class Chart {
   /** @param {HTMLCanvasElement} canvas @param {{x: Axis, y: Axis}} axes */
   constructor(canvas, { x, y }) {
@@ -122,7 +122,7 @@ export class Chart {
     this.pen.setLineDash([]);
   }
 
-  /** Nothing that is drawn leaves the plot.
+  /** Clips drawing to the plot.
    * @param {() => void} draw */
   #inside(draw) {
     const { pen } = this;
@@ -134,7 +134,7 @@ export class Chart {
     pen.restore();
   }
 
-  /** Points joined; a value that is no number leaves a gap.
+  /** Joins points; NaN leaves a gap.
    * @param {ArrayLike<number>} x @param {ArrayLike<number>} y @param {Look} look */
   line(x, y, { ink, width = 2, dash = [] }) {
     const { pen } = this;
@@ -142,7 +142,7 @@ export class Chart {
       pen.strokeStyle = colour(ink);
       pen.lineWidth = width;
       pen.setLineDash(dash);
-      // Round corners of a thousand points cost more than all the rest, and nobody sees them.
+      // Round joins of a thousand points dominate the drawing time and are not visible.
       pen.lineJoin = x.length > MOST_ROUNDED ? "bevel" : "round";
       pen.beginPath();
       let isDown = false;
@@ -156,14 +156,14 @@ export class Chart {
     });
   }
 
-  /** Points joined by steps: of each the value until the next.
+  /** Joins points by steps: each value holds until the next point.
    * @param {ArrayLike<number>} x @param {ArrayLike<number>} y @param {Look} look */
   steps(x, y, look) {
     const all = Array.from(x);
     this.line(all.flatMap((each, i) => (i ? [each, each] : [each])), all.flatMap((_, i) => (i ? [y[i - 1], y[i]] : [y[i]])), look);
   }
 
-  /** What lies between two lines.
+  /** The area between two lines.
    * @param {ArrayLike<number>} x @param {ArrayLike<number>} low
    * @param {ArrayLike<number>} high @param {string} ink @param {number} opacity */
   area(x, low, high, ink, opacity = 0.55) {
@@ -180,7 +180,7 @@ export class Chart {
     });
   }
 
-  /** A mark; what lies beyond an axis stands at its end and points there.
+  /** A mark; a value beyond an axis is drawn at its end and points outwards.
    * @param {number} x @param {number} y
    * @param {{ink: string, shape?: "dot" | "diamond" | "ring", label?: string}} look */
   mark(x, y, { ink, shape = "dot", label = "" }) {
@@ -204,12 +204,12 @@ export class Chart {
     }
     if (shape !== "ring" || isAbove) pen.fill();
     pen.stroke();
-    // No words over it.
+    // No text is drawn over it.
     this.written.push({ from: across - MARK, until: across + MARK, y: down });
     if (label) this.text(label, across, down, ink);
   }
 
-  /** The interval of a mean, as a cross whose arms reach from end to end of it.
+  /** The interval of a mean, as a cross whose arms cover the intervals.
    * @param {{mean: number, half: number}} across @param {{mean: number, half: number}} up
    * @param {string} ink */
   cross(across, up, ink) {
@@ -223,7 +223,7 @@ export class Chart {
     });
   }
 
-  /** Small dots, such as samples.
+  /** Small dots, for samples.
    * @param {ArrayLike<number>} x @param {ArrayLike<number>} y
    * @param {string} ink @param {number} opacity */
   dots(x, y, ink, opacity = 0.6) {
@@ -245,7 +245,7 @@ export class Chart {
     this.text(words, Math.min(this.right, Math.max(this.left, this.x.at(x))), down, ink);
   }
 
-  /** Whether words or marks stand there, on the line at a height.
+  /** Whether text or marks occupy a place at a given height.
    * @param {number} from px @param {number} until px @param {number} at px */
   isTaken(from, until, at) {
     return this.written.some((each) => from < each.until && each.from < until && Math.abs(each.y - at) < LINE);
@@ -263,7 +263,7 @@ export class Chart {
     pen.strokeStyle = colour("--paper");
     pen.lineWidth = 4;
     pen.lineJoin = "round";
-    // Where neither side has room they lie over the place.
+    // If neither side has room, the text overlaps the place.
     const from = Math.max(2, isLeft ? across - 11 - wide : across + 11);
     const wanted = Math.min(this.bottom - 8, Math.max(this.top + 8, down));
     const y = LINES.map((each) => wanted + each * LINE).find(
@@ -274,7 +274,7 @@ export class Chart {
     pen.fillText(words, from, y);
   }
 
-  /** A line across, such as a limit, with its name.
+  /** A horizontal line with its name, for a limit.
    * @param {number} y
    * @param {{ink: string, label?: string, dash?: number[]}} look */
   level(y, { ink, label = "", dash = [6, 4] }) {
@@ -299,7 +299,7 @@ export class Chart {
     this.pen.stroke();
   }
 
-  /** Where the other pictures are looked at.
+  /** The cursor of the other pictures.
    * @param {number} x */
   cursor(x) {
     if (x < this.axes.x.least || x > this.axes.x.most) return;

@@ -1,4 +1,4 @@
-// Form `climb`, in the worker: an operating point, and the queues over a window of time.
+// Form `climb`, in the worker: an operating point, and the queues over a time window.
 import { numberOfAll, numberOfEach, samples, sojournQuantileSoFar_s, utilizationSoFar } from "./columns.js";
 
 const NS_PER_S = 1e9;

@@ -1,12 +1,12 @@
-// Form `climb`: operating points on curves that rise as 1/(1 - load), above the queues themselves
-// on one clock. There is a control `load`, whose values are loads. Options: most_ms, the top of the
-// axis; window_s, the length of the clock; packet_bytes, of a usual packet.
+// Form `climb`: operating points on curves that rise as 1/(1 - load), above the queues on one time axis. A
+// control `load` has loads as values. Options: most_ms, the top of the axis; window_s, the length of the
+// time axis; packet_bytes, of a typical packet.
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
 import { intervalOf } from "./replications.js";
 import { GHOST, keepBetFree } from "./views.js";
 
-/** Inks of lanes that are stacked on each other. */
+/** Inks of stacked lanes. */
 const LANES = ["--vermillion", "--orange", "--purple", "--sky", "--green", "--blue", "--magenta", "--interval"];
 
 /** @param {any} hero @returns {import("./views.js").BetPlace} */
@@ -43,7 +43,7 @@ function plane(canvas, state) {
   keepBetFree(chart, state, betPlace(state.hero));
   for (const arm of arms) {
     const own = curves.filter((curve) => curve.arm === arm.id);
-    // The theory would give the answer away.
+    // The theory would reveal the answer.
     if (!isBetOpen) {
       for (const { x, y } of own.filter((curve) => !curve.is_published)) {
         chart.line(x, y, { ink: arm.ink, width: 1.4, dash: arm.dash });
@@ -60,17 +60,17 @@ function plane(canvas, state) {
   const now = arms.flatMap(({ ink, label, now: found }) => (found ? [{ ink, label, numbers: found.numbers }] : []));
   for (const { ink, numbers: { load, median_ms } } of now) chart.mark(load, median_ms, { ink });
   for (const { drawn } of arms) chart.cross(intervalOf(drawn, "load"), intervalOf(drawn, "median_ms"), "--ink");
-  // The lowest first: words that would lie on others go up.
+  // The lowest first: labels that would overlap are moved up.
   now.sort((one, other) => one.numbers.median_ms - other.numbers.median_ms);
   for (const { ink, label, numbers: { load, median_ms } } of now) {
     chart.name(load, median_ms, `${label}: ${sensible(median_ms)} ms`, ink);
   }
-  // One name for all of them, which are near each other; up where no curve is.
+  // One name for all of them, because they are close; it is above the curves.
   if (printed.length) chart.text(`◆ ${printed[0].label}: ${listed(printed)} ms`, chart.left, chart.top + 10, "--ink");
   return chart;
 }
 
-/** A lane on the next.
+/** Stacks a lane on the previous one.
  * @param {HTMLCanvasElement} canvas @param {import("./views.js").Arm} arm
  * @param {number} most @param {import("./views.js").State} state */
 function queue(canvas, arm, most, { options, cursor_s }) {

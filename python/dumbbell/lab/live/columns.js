@@ -1,39 +1,38 @@
-// Numbers and series of a run's tables that more than one form needs.
+// Numbers and series of a run's tables used by several forms.
 
 /**
- * A run that goes on or is over, by the names of its columns (`TABLE.COLUMN`).
+ * A run in progress or finished, by the names of its columns (`TABLE.COLUMN`).
  * @typedef {{column: (name: string) => Float64Array}} Columns
  *
- * What a run that is over is reduced to by the engine (lab/src/numbers.rs): numbers of each queue that
- * is looked at and of all of them together, of flows and probes, by their paths; null where one is not
- * defined.
+ * Numbers to which the engine reduces a finished run (lab/src/numbers.rs): those of each observed queue and
+ * of all of them together, of flows and probes, by their paths; null if undefined.
  * @typedef {{path: string, value: number | null}[]} Numbers
  *
- * What a form is asked to look at; a run that goes on has no numbers yet.
+ * The order to a form; a run in progress has no numbers yet.
  * @typedef {{queues: number[], options: Record<string, any>, isPreview: boolean, numbers: Numbers}} Order
  */
 
 const NS_PER_S = 1e9;
 /** `distributions.quantity`. */
 const [SOJOURN, WAIT, PACKETS] = [0, 1, 2];
-/** `packets` and the like where there is none. */
+/** `packets` and similar columns if empty. */
 const NONE = -1;
-/** Points of a line, at most: more than a figure has pixels. */
+/** Maximum points of a line: more than a figure has pixels. */
 const MOST_POINTS = 900;
 
-/** A number of the first queue that is looked at, as the engine has it; NaN where it is not defined.
+/** A number of the first observed queue, from the engine; NaN if undefined.
  * @param {any} described @param {Order} order @param {string} name such as `loss_ratio` */
 export function numberOf(described, { queues, numbers }, name) {
   return valueAt(numbers, `queue[${described.queues[queues[0]]}].${name}`);
 }
 
-/** The same of each queue that is looked at.
+/** The same number of each observed queue.
  * @param {any} described @param {Order} order @param {string} name */
 export function numberOfEach(described, { queues, numbers }, name) {
   return queues.map((queue) => valueAt(numbers, `queue[${described.queues[queue]}].${name}`));
 }
 
-/** A number over the packets of all queues that are looked at.
+/** A number over the packets of all observed queues.
  * @param {Order} order @param {string} name such as `mean_sojourn_s` */
 export function numberOfAll({ numbers }, name) {
   return valueAt(numbers, `queues.${name}`);
@@ -52,8 +51,8 @@ export function ofQueues(engine, name, queues) {
   return queues.map((queue) => values[queue]);
 }
 
-/** Time that a share of the packets of all these queues take at most, s, of a run that goes on: linear
- * inside a bin.
+/** Quantile of the sojourn time of the packets of all these queues, s, of a run in progress: linear within
+ * a bin.
  * @param {Columns} engine @param {number[]} queues @param {number} share */
 export function sojournQuantileSoFar_s(engine, queues, share) {
   const [at, kind, low, high, weight] = ["queue", "quantity", "low", "high", "weight"].map((name) =>
@@ -64,7 +63,7 @@ export function sojournQuantileSoFar_s(engine, queues, share) {
   const wanted = share * rows.reduce((sum, row) => sum + weight[row], 0);
   let before = 0;
   for (let i = 0; i < rows.length; ) {
-    // The same bin of several queues is one.
+    // Equal bins of several queues are merged.
     const first = rows[i];
     let mass = 0;
     for (; i < rows.length && low[rows[i]] === low[first]; i++) mass += weight[rows[i]];
@@ -77,8 +76,8 @@ export function sojournQuantileSoFar_s(engine, queues, share) {
   return NaN;
 }
 
-/** Share of the time in which these queues sent, the busiest, of a run that goes on: from what they
- * sent until the last sample.
+/** Utilization of the busiest of these queues, of a run in progress: from the bytes sent until the last
+ * sample.
  * @param {Columns} engine @param {any} described @param {number[]} queues */
 export function utilizationSoFar(engine, described, queues) {
   const all = described.queues.length;
@@ -115,7 +114,7 @@ export function samples(engine, all, queues, name, from_s, until_s, most = MOST_
   };
 }
 
-/** Answered pings, in the order in which they were sent.
+/** Answered pings, in the order of sending.
  * @param {Columns} engine
  * @returns {{t_s: number[], rtt_ms: number[]}} */
 export function pings(engine) {
@@ -124,7 +123,7 @@ export function pings(engine) {
   return { t_s: answered.map((i) => sent[i] / NS_PER_S), rtt_ms: answered.map((i) => rtt[i] / 1e6) };
 }
 
-/** Share of the packets of these queues that stayed longer than so many ms: 1 - CDF.
+/** Share of the packets of these queues with a longer sojourn time, in ms: 1 - CDF.
  * @param {Columns} engine @param {number[]} queues
  * @returns {{ms: number[], share: number[]}} */
 export function tail(engine, queues) {
@@ -154,7 +153,7 @@ function weightOf(rows) {
   return rows.reduce((sum, { weight }) => sum + weight, 0);
 }
 
-/** Mean time of waiting of a run that goes on, s: every packet in the middle of its bin.
+/** Mean waiting time of a run in progress, s: every packet counts at the middle of its bin.
  * @param {Columns} engine @param {number} queue */
 export function meanWaitSoFar_s(engine, queue) {
   const rows = bins(engine, queue, WAIT);
@@ -162,7 +161,7 @@ export function meanWaitSoFar_s(engine, queue) {
   return sum_ns / weightOf(rows) / NS_PER_S;
 }
 
-/** Share of the time in which a queue sent, of a run that goes on: it was not empty.
+/** Utilization of a queue of a run in progress: the share of time in which it was not empty.
  * @param {Columns} engine @param {number} queue */
 export function busySoFar(engine, queue) {
   const rows = bins(engine, queue, PACKETS);

@@ -1,9 +1,9 @@
-// Two samples that are not paired: at which levels one is higher.
+// Two unpaired samples: levels at which one is higher.
 
-/** Of the flows, so many more must win than lose on either side of a level that parts them. */
+/** Minimum difference between wins and losses, as a share of the flows, on both sides of a crossing level. */
 const LEAST_SIDE = 0.05;
 
-/** How the flows of two runs compare, level of quantile by level (`dumbbell.stats.cdf_crossings`).
+/** Compares the flows of two runs quantile by quantile (`dumbbell.stats.cdf_crossings`).
  * @param {ArrayLike<number>} first throughputs of one run, the lowest first
  * @param {ArrayLike<number>} second of the other
  * @returns {{share: number, crossing: number}} the share of the levels at which the first's are
@@ -12,7 +12,7 @@ const LEAST_SIDE = 0.05;
 export function compared(first, second) {
   const all = first.length * second.length;
   if (!all) return { share: NaN, crossing: NaN };
-  // Levels are whole numbers over `all`: equal levels are equal exactly.
+  // Levels are integers over `all`, so equal levels are exactly equal.
   const gains = [];
   let [level, i, j, gained] = [0, 0, 0, 0];
   while (level < all) {
@@ -24,15 +24,15 @@ export function compared(first, second) {
     if (otherEnds === next) j += 1;
     level = next;
   }
-  // Won below the level and lost above it, or the other way round.
+  // Won below the level and lost above it, or vice versa.
   const parted = (/** @type {{gained: number}} */ at) => Math.abs(2 * at.gained - gained);
   const best = gains.reduce((one, other) => (parted(other) > parted(one) ? other : one));
   const isParted = parted(best) > Math.abs(gained) + 2 * LEAST_SIDE * all;
   return { share: (1 + gained / all) / 2, crossing: isParted ? best.level / all : NaN };
 }
 
-/** For each arm the share of the large and of the small flows that get more there, %: the last beside
- * the first, and the other way round.
+/** For each arm the share of the large and of the small flows with higher throughput there, %: the last arm
+ * compared with the first, and vice versa.
  * @param {Record<string, any>[]} series throughputs of an arm's flows by size, the lowest first
  * @returns {Record<string, number>[]} */
 export function won(series) {

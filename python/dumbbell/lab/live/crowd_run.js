@@ -1,13 +1,13 @@
-// Form `crowd`, in the worker: throughputs of large and small flows as a capture behind the queue
-// shows them, and what the queue made of it. Options: large_bytes, of which a large flow has more.
+// Form `crowd`, in the worker: throughputs of large and small flows as a capture behind the queue shows
+// them, and the queue's statistics. Options: large_bytes, the minimum size of a large flow.
 import { busySoFar, meanWaitSoFar_s, numberOf, ofQueues } from "./columns.js";
 
 const NS_PER_MS = 1e6;
-/** What an Ethernet adds to a packet. */
+/** Ethernet overhead of a packet. */
 const ETHERNET_BYTES = 14;
 
-/** Throughputs of connections from their first to their last packet at the receiver, kbit/s, the
- * lowest first; those of fewer than two packets have none.
+/** Throughputs of connections from their first to their last packet at the receiver, kbit/s, ascending;
+ * connections with fewer than two packets are left out.
  * @param {import("./columns.js").Columns} engine @param {number} large_bytes */
 function throughputs_kbps(engine, large_bytes) {
   const [first, last, bytes, packets] = ["first_received_ns", "last_received_ns", "received_bytes", "received_pkts"].map(

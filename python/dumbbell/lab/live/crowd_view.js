@@ -1,30 +1,30 @@
-// Form `crowd`: for which share of the flows the last arm is better than the first, against users,
-// above the distributions of throughput. Options: least_kbps and most_kbps, the ends of its axis.
-// The control `users` moves along the axis of the first picture.
+// Form `crowd`: the share of flows for which the last arm is better than the first, against users, above
+// the distributions of throughput. Options: least_kbps and most_kbps, the ends of its axis. The control
+// `users` moves along the axis of the first picture.
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
 import { compared, won } from "./crossing.js";
 import { intervalOf } from "./replications.js";
 import { GHOST, keepBetFree } from "./views.js";
 
-/** A line of a distribution has no more points. */
+/** Maximum points of a distribution's line. */
 const MOST_STEPS = 400;
-/** Where who wins changes, %. */
+/** Share at which the better arm changes, %. */
 const EVEN = 50;
-/** From a line to its name, %. */
+/** Distance between a line and its name, %. */
 const BESIDE = 5;
-/** Levels at which the arms' lines are named, in their order. */
+/** Levels at which the arms' lines are labelled, in their order. */
 const NAMED_AT = [0.9, 0.35];
 const SIZES = Object.freeze({
   large: { words: "large flows", ink: "--ink", dash: /** @type {number[]} */ ([]), shape: /** @type {const} */ ("dot") },
   small: { words: "small flows", ink: "--purple", dash: [3, 3], shape: /** @type {const} */ ("ring") },
 });
 /** @typedef {keyof typeof SIZES} Size */
-/** The first picture; the others have the names of the sizes. */
+/** The first picture; the other pictures are named after the sizes. */
 const WINNER = "winner";
 const NAMES = /** @type {Size[]} */ (Object.keys(SIZES));
 
-/** Settings of a run that is over, to where the two sizes stood; `family` is what is drawn together.
+/** Results of finished runs by setting; results with the same `family` are drawn together.
  * @type {Map<string, {users: number, family: string, large: number, small: number}>} */
 const seen = new Map();
 
@@ -34,19 +34,19 @@ function comparison(arms, size) {
   return compared(last, first);
 }
 
-/** Whether all have run to the end: parts of runs, one longer than the other, do not compare.
+/** Whether all runs have finished: parts of runs of different lengths are not comparable.
  * @param {import("./views.js").Arm[]} arms */
 function areDone(arms) {
   return arms.every((arm) => arm.isDone);
 }
 
-/** What runs of different users and random numbers have in common.
+/** Key common to runs of different users and random numbers.
  * @param {Record<string, number>} values */
 function familyOf({ users: _users, run: _run, ...others }) {
   return JSON.stringify(others);
 }
 
-/** Keeps where the sizes stand when all arms' runs are over.
+/** Stores the results of the sizes when all arms' runs have finished.
  * @param {import("./views.js").State} state */
 function keep({ arms, values }) {
   if (!areDone(arms)) return;
@@ -54,7 +54,7 @@ function keep({ arms, values }) {
   seen.set(JSON.stringify(values), { users: values.users, family: familyOf(values), large, small });
 }
 
-/** Every run that was seen, and the means over random numbers, by users.
+/** Every run seen so far, and the means over random numbers, by users.
  * @param {Record<string, number>} values */
 function trail(values) {
   const points = [...seen.values()].filter((each) => each.family === familyOf(values));
@@ -105,7 +105,7 @@ function betPlace({ bet: { settings }, controls }) {
   return { moves: "y", at: users.stops[settings.users].value };
 }
 
-/** Where the sizes stand now.
+/** Current results of the sizes.
  * @param {Chart} chart @param {number} users
  * @param {Record<string, number>} numbers of the last arm */
 function name(chart, users, numbers) {
@@ -129,7 +129,7 @@ function steps(sorted) {
   return { x, y };
 }
 
-/** How many of them are at most so high, %.
+/** Share of values up to a limit, %.
  * @param {ArrayLike<number>} sorted @param {number} value */
 function below(sorted, value) {
   const at = Array.prototype.findIndex.call(sorted, (each) => each > value);
@@ -172,7 +172,7 @@ function cross(chart, size, arms) {
   chart.name(x, 100 * crossing, `they cross at ${sensible(100 * crossing, 2)} %`, "--ink");
 }
 
-/** What the lines say at one throughput.
+/** Values of the lines at one throughput.
  * @param {Chart} chart @param {Size} size
  * @param {import("./views.js").Arm[]} arms @param {number} kbps */
 function read(chart, size, arms, kbps) {

@@ -1,28 +1,28 @@
-// Form `ellipse`, in the worker: throughput of the flows from one host and latency of the probes in
-// steps of time, as Flent plots them; their means, deviations and the ellipse of two deviations. The
-// first queue that is looked at has the discipline. Options: sender, the host; step_s; from_s and
-// until_s, the time that counts.
+// Form `ellipse`, in the worker: throughput of the flows from one host and latency of the probes in time
+// steps, as Flent plots them; their means, deviations and the ellipse of two standard deviations. The first
+// observed queue has the discipline. Options: sender, the host; step_s; from_s and until_s, the measured
+// time.
 
 const NS_PER_S = 1e9;
-/** `rtt_ns`, `delay_estimate_ns` where there is none. */
+/** `rtt_ns`, `delay_estimate_ns` if missing. */
 const NONE = -1;
 const SIGMAS = 2;
 const OUTLINE_POINTS = 90;
 
-/** Rows of one object in a table that has a row for each object and instant.
+/** Rows of one object in a table with a row per object and instant.
  * @param {ArrayLike<number>} values @param {number} all objects @param {number} place of the one
  * @param {number} many rows */
 function every(values, all, place, many) {
   return Array.from({ length: many }, (_, i) => values[i * all + place]);
 }
 
-/** From running sums to what each step brought.
+/** Differences of cumulative sums, per step.
  * @param {number[]} sums */
 function differences(sums) {
   return sums.map((each, i) => each - (i ? sums[i - 1] : 0));
 }
 
-/** Payload that arrived of the flows from a host, Mbit/s in each step.
+/** Payload received from a host's flows, Mbit/s in each step.
  * @param {import("./columns.js").Columns} engine @param {any} described @param {any} options @param {number} many */
 function throughput_mbps(engine, { resolved: { flows } }, { sender, step_s }, many) {
   const delivered = engine.column("flow_samples.delivered_payload_bytes");
@@ -34,7 +34,7 @@ function throughput_mbps(engine, { resolved: { flows } }, { sender, step_s }, ma
   return differences(sums).map((bytes) => (8e-6 * bytes) / step_s);
 }
 
-/** Mean round trip of the probes that were sent in each step and answered, ms; NaN for none.
+/** Mean RTT of the answered probes sent in each step, ms; NaN for none.
  * @param {import("./columns.js").Columns} engine @param {number} step_s @param {number} many */
 function latency_ms(engine, step_s, many) {
   const [sent_ns, rtt_ns] = ["sent_ns", "rtt_ns"].map((name) => engine.column(`probes.${name}`));
@@ -48,7 +48,7 @@ function latency_ms(engine, step_s, many) {
   return sums.map((sum, i) => (counts[i] ? sum / counts[i] : NaN));
 }
 
-/** Of values that are known; the deviation is that of a sample.
+/** Statistics of known values; the deviation is that of a sample.
  * @param {number[]} values */
 function moments(values) {
   const known = values.filter(Number.isFinite);
@@ -57,8 +57,8 @@ function moments(values) {
   return { mean: known.length ? mean : NaN, sd: known.length > 1 ? Math.sqrt(squares / (known.length - 1)) : NaN };
 }
 
-/** The ellipse of two standard deviations by the samples' covariance: the image of a circle under
- * its Cholesky factor.
+/** The ellipse of two standard deviations by the samples' covariance: the image of a circle under its
+ * Cholesky factor.
  * @param {number[]} x @param {number[]} y @returns {{x: number[], y: number[]}} */
 function outline(x, y) {
   const both = [...x.keys()].filter((i) => Number.isFinite(x[i]) && Number.isFinite(y[i]));

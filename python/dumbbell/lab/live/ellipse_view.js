@@ -1,7 +1,7 @@
-// Form `ellipse`: operating points with their ellipses of two standard deviations, above the latency
-// and the drop probability on one clock. The first arm is what is looked at, the others stand beside
-// it. Options: most_ms, least_mbps and most_mbps, the plane's axes; line_mbps, what the line carries;
-// from_s and until_s, the time that counts. Control: target (ms).
+// Form `ellipse`: operating points with their ellipses of two standard deviations, above latency and drop
+// probability on one time axis. The first arm is the subject, the other arms are for comparison. Options:
+// most_ms, least_mbps and most_mbps, the plane's axes; line_mbps, the line's capacity; from_s and until_s,
+// the measured time. Control: target (ms).
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
 import { intervalOf } from "./replications.js";
@@ -11,7 +11,7 @@ import { GHOST, keepBetFree } from "./views.js";
 const BET_PLACE = { moves: "x", share: 0.25 };
 
 const PLANE = "plane", LATENCY = "latency", DROPS = "drops";
-/** Pictures of curves: what was printed as a mean, as a range, and where the theory stands. */
+/** Pictures of curves: printed means, printed ranges, and theory. */
 const MEAN = "mean", RANGE = "range", THEORY = "theory";
 
 /** @typedef {import("./views.js").State} State */
@@ -71,7 +71,7 @@ function read(chart, { arms, cursor_s }, of, unit) {
   }
 }
 
-/** The time that does not count is shaded.
+/** Shades the time that is not measured.
  * @param {Chart} chart @param {State} state */
 function shade(chart, { options: { from_s } }) {
   const { least, most } = chart.axes.y;
@@ -100,7 +100,7 @@ function latency(canvas, state) {
   return chart;
 }
 
-/** The largest round number that is not above.
+/** The largest rounded number that is not larger.
  * @param {number} value */
 function roundBelow(value) {
   const power = 10 ** Math.floor(Math.log10(value));

@@ -1,4 +1,4 @@
-// The forms of picture by their names; see views.js for what a form is.
+// The forms of picture by name; views.js defines a form.
 import { bucket } from "./bucket_view.js";
 import { climb } from "./climb_view.js";
 import { crowd } from "./crowd_view.js";

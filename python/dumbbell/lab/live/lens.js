@@ -1,32 +1,32 @@
-// A lens on a live figure's cursor: the packets of queues around that instant, in slow motion.
+// A lens at a live figure's cursor: the packets of queues around that instant, in slow motion.
 import { element } from "../page/fields.js";
 import { colour } from "../page/plot.js";
 import { Stage } from "../page/stage.js";
 import { timeText } from "../page/words.js";
 
-/** Packets are asked for when the instant, or the experiment, has stayed the same so long, ms. */
+/** Time without changes of instant or experiment after which packets are requested, ms. */
 const REST_MS = 150;
-/** Places of the slider. */
+/** Positions of the slider. */
 const STEPS = 1000;
-/** Share of the time at which it stands first: at its beginning a queue is empty. */
+/** Initial position as a share of the time: at the beginning a queue is empty. */
 const FIRST = 0.5;
 const NS_PER_S = 1e9;
 
 /**
- * A queue that is looked at, and what a simulator is asked for it.
+ * An observed queue, and the order to a simulator for it.
  * @typedef {{label: string, queue: number, resolved: any, changes: object[]}} Lane
  *
- * What a lens has from its figure: what is compared; whether all of it is shown, one below the other, or
- * one that the reader chooses; when its time begins in the run's, and how long it is; a usual packet; the
- * queues of an arm; the ink of a flow; a simulator that says what it hears; and who wants to know that the
- * instant was moved.
+ * Interface of the figure for a lens: the arms; whether all are shown, one below the other, or one that the
+ * reader selects; begin of its time within the run, and its length; size of a typical packet; the queues of
+ * an arm; the ink of a flow; a simulator with a callback for its messages; and a callback for moves of the
+ * instant.
  * @typedef {{arms: {id: string, label: string}[], areBeside: boolean, begin_s: number, length_s: number,
  *   packetBytes: number, lanes: (arm: string) => Lane[], inkOf: (flow: number) => string,
  *   makeBench: (hear: (message: any) => void) => import("../page/orders.js").Bench,
  *   moved: (at_s: number) => void}} Figure
  */
 
-/** Opened and closed by the reader; until it is opened first it has no simulator. */
+/** Opened and closed by the reader; its simulator is created when it is first opened. */
 export class Lens {
   /** @param {Figure} figure */
   constructor(figure) {
@@ -34,10 +34,10 @@ export class Lens {
     this.at_s = FIRST * figure.length_s;
     /** @type {import("../page/orders.js").Bench | null} */ this.bench = null;
     this.rest = 0;
-    /** Those that are shown.
+    /** The lanes shown.
      * @type {Lane[]} */
     this.lanes = [];
-    /** Of each a stage.
+    /** A stage per lane.
      * @type {Stage[]} */
     this.stages = [];
     const { arms, areBeside } = figure;
@@ -87,12 +87,12 @@ export class Lens {
     return this.element.open;
   }
 
-  /** The first, whose clock is that of all. */
+  /** The first stage, whose clock all stages follow. */
   get stage() {
     return this.stages[0];
   }
 
-  /** A canvas for each lane, where there are not as many.
+  /** Creates a canvas per lane, if their number has changed.
    * @param {Lane[]} lanes */
   #build(lanes) {
     const isPlaying = this.stages.length > 0 && this.stage.isPlaying;
@@ -115,7 +115,7 @@ export class Lens {
     this.stage.play(isPlaying);
   }
 
-  /** The cursor stands elsewhere.
+  /** The cursor has moved.
    * @param {number} at_s */
   look(at_s) {
     this.at_s = Math.min(this.figure.length_s, Math.max(0, at_s));
@@ -130,12 +130,12 @@ export class Lens {
     this.moment.setAttribute("aria-valuetext", words);
   }
 
-  /** While something moves, the processor is the run's. */
+  /** During motion, the CPU is left to the run. */
   wait() {
     clearTimeout(this.rest);
   }
 
-  /** Asks for packets when all stays as it is for a while. */
+  /** Requests packets after a time without changes. */
   soon() {
     this.wait();
     if (this.isOpen) this.rest = window.setTimeout(() => this.#ask(), REST_MS);
@@ -160,7 +160,7 @@ export class Lens {
       const from_s = packets.from_ns / NS_PER_S - this.figure.begin_s;
       stage.canvas.setAttribute("aria-label", `${this.lanes[i].label}, from ${timeText(from_s)} on: ${stage.words()}`);
     });
-    // What stands still is as slow as what moves.
+    // A stopped picture uses the same pace as a moving one.
     for (const other of this.stage.beside) other.stand(this.stage.now_ns, this.stage.slowness(this.stage.speed));
   }
 

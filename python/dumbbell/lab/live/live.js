@@ -1,5 +1,5 @@
-// The live figure of a study's page: moves its controls' changes to simulators, an arm each, and
-// draws what they say.
+// The live figure of a study's page: sends its controls' changes to simulators, one per arm, and draws
+// their results.
 import { HUES } from "./chart.js";
 import { element } from "../page/fields.js";
 import { Bench } from "../page/orders.js";
@@ -13,15 +13,15 @@ import { Replications } from "./replications.js";
 import { betAt, isShown, lookOf } from "./views.js";
 
 const NS_PER_S = 1e9;
-/** Of a packet on an Ethernet. */
+/** Size of an Ethernet packet. */
 const LARGEST_BYTES = 1500;
-/** After so long without a change the next one is compared with what is there, ms. */
+/** Time without changes after which the next run is compared with the current one, ms. */
 const QUIET_MS = 900;
-/** Beside the bet's mark. */
+/** Text beside the bet's mark. */
 const BET_NAME = "your bet";
 
 /**
- * An arm with its simulator, and what its last whole run was.
+ * An arm with its simulator, and its last complete run.
  * @typedef {import("./views.js").Arm & {variants: {resolved: any, queues: number[]}[], bench: Bench,
  *   whole: import("./views.js").Found | null, now_s: number, duration_s: number, digest: string,
  *   events: number, toml: string, name: string}} RunArm
@@ -50,10 +50,10 @@ class LiveFigure {
     /** @type {number | null} */ this.cursor_s = null;
     this.touched_ms = -Infinity;
     this.isDirty = false;
-    /** Pictures that are to be drawn.
+    /** Pictures to redraw.
      * @type {Set<string>} */
     this.due = new Set();
-    /** Those in which the last whole runs are not yet.
+    /** Pictures that do not yet show the last complete runs.
      * @type {Set<string>} */
     this.unseen = new Set();
     /** @type {Record<string, import("./chart.js").Chart>} */ this.charts = {};
@@ -62,7 +62,7 @@ class LiveFigure {
     /** @type {number | null} */ this.drawn_ms = null;
     this.status = element("p", { class: "live-status" });
     this.problem = element("p", { class: "warning", role: "alert", hidden: "" });
-    // On a narrow page it scrolls, also by keys.
+    // On a narrow page it scrolls, also by keyboard.
     this.numbers = element("div", {
       class: "live-numbers", tabindex: "0", role: "region", "aria-label": "Numbers of the runs",
     });
@@ -71,7 +71,7 @@ class LiveFigure {
     this.more = /** @type {HTMLDetailsElement} */ (element("details", { class: "live-more" }));
     this.mark = element("div", { class: "live-mark", "aria-hidden": "true" }, element("span", {}, BET_NAME));
     /** @type {Record<string, HTMLCanvasElement>} */ this.canvases = {};
-    /** Whole runs of all arms. */
+    /** Complete runs of all arms. */
     this.done = 0;
     this.#build(place);
     this.run();
@@ -110,7 +110,7 @@ class LiveFigure {
     );
     place.classList.add("is-live");
     this.#point();
-    // On a narrow page it stays in sight: what is scrolled to stops below it.
+    // On a narrow page it stays visible: scrolled content stops below it.
     new ResizeObserver(() => place.style.setProperty("--first-height", `${first.offsetHeight}px`)).observe(first);
     new ResizeObserver(() => this.#redraw()).observe(this.canvases[first.querySelector("canvas")?.dataset.picture ?? ""]);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
@@ -120,7 +120,7 @@ class LiveFigure {
     });
   }
 
-  // --- what a person does -------------------------------------------------------------------
+  // --- user input ---------------------------------------------------------------------------
 
   #moved() {
     const now = performance.now();
@@ -137,7 +137,7 @@ class LiveFigure {
   #findOut() {
     for (const each of this.controls) {
       const place = this.hero.bet.settings[each.control.id] ?? each.place;
-      // What is moved is seen to move.
+      // The moved control must remain visible.
       if (place !== each.place && this.more.contains(each.element)) this.more.open = true;
       each.put(place);
     }
@@ -145,7 +145,7 @@ class LiveFigure {
     this.#moved();
   }
 
-  /** Of the bet's mark, by its handle: a finger elsewhere scrolls the page.
+  /** Moves the bet's mark by its handle: touching elsewhere scrolls the page.
    * @param {HTMLElement} mark */
   #drag(mark) {
     mark.addEventListener("pointerdown", (event) => {
@@ -177,7 +177,7 @@ class LiveFigure {
     }
   }
 
-  /** Where the lens stands while it is open. */
+  /** Position of the lens while it is open. */
   get #looked_s() {
     return this.lens?.isOpen && this.instants?.length ? this.lens.at_s : null;
   }
@@ -200,7 +200,7 @@ class LiveFigure {
     });
   }
 
-  /** The queues of an arm, with what a simulator is asked for each.
+  /** The queues of an arm, with the orders to a simulator for each.
    * @param {RunArm} arm */
   #lanes(arm) {
     const { queues, resolved, changes } = this.#asked(arm);
@@ -210,7 +210,7 @@ class LiveFigure {
     });
   }
 
-  /** Where all pictures over time are looked at.
+  /** Sets the cursor of all pictures over time.
    * @param {number | null} cursor_s */
   #look(cursor_s) {
     this.cursor_s = cursor_s;
@@ -222,14 +222,14 @@ class LiveFigure {
     return Object.keys(this.canvases)[0];
   }
 
-  /** Those in whose time the lens looks; null where there is no lens.
+  /** Pictures whose time axis the lens uses; null without a lens.
    * @returns {string[] | null} */
   get instants() {
     const { instants, beside } = this.view;
     return beside ? this.clocks : (instants ?? null);
   }
 
-  /** Pictures that have time across.
+  /** Pictures with a horizontal time axis.
    * @returns {string[]} */
   get clocks() {
     const { clocks } = this.view;
@@ -247,7 +247,7 @@ class LiveFigure {
       variant = stop.variant ?? variant;
       for (const [path, value] of [...stop.changes, ...(stop.of_arm[arm.id] ?? [])]) changes.set(path, value);
     }
-    // What brings a whole thing comes before what changes something in it.
+    // A change that adds an object precedes the changes to its fields.
     const inOrder = [...changes].sort(([one], [other]) => one.length - other.length);
     return { ...arm.variants[variant], changes: inOrder.map(([path, value]) => ({ path, value })) };
   }
@@ -281,7 +281,7 @@ class LiveFigure {
     else this.#redraw();
   }
 
-  /** Numbers that take the whole runs of all arms. */
+  /** Numbers computed from the complete runs of all arms. */
   #compare() {
     const numbers = this.view.compared?.(this.arms) ?? [];
     this.arms.forEach(({ now }, i) => Object.assign(now?.numbers ?? {}, numbers[i]));
@@ -311,13 +311,13 @@ class LiveFigure {
     this.replications.soon({ form, options, arms }, this.arms.map(({ now }) => now?.numbers ?? {}));
   }
 
-  /** One more run of every arm. */
+  /** A further run of every arm. */
   #replicated() {
     this.arms.forEach((arm, i) => (arm.drawn = this.replications.drawn[i]));
     this.#redraw([this.#first]);
   }
 
-  /** The bet is decided when what it was about has been run. */
+  /** The bet is decided when its setting has been run. */
   #settle() {
     const { settings, arm, number } = this.hero.bet;
     const isIt = this.controls.every(({ control, place }) => (settings[control.id] ?? place) === place);
@@ -332,7 +332,7 @@ class LiveFigure {
     this.problem.hidden = false;
   }
 
-  // --- what is seen -------------------------------------------------------------------------
+  // --- drawing ------------------------------------------------------------------------------
 
   /** @param {string[]} ids of pictures that have changed */
   #redraw(ids = Object.keys(this.canvases)) {
@@ -352,8 +352,8 @@ class LiveFigure {
     };
   }
 
-  /** One picture a frame: what is drawn is put on the screen by the same thread, which takes longer
-   * than to draw it. Whoever waited longest is first. */
+  /** Draws one picture per frame: compositing runs in the same thread and takes longer than drawing. The
+   * picture that has waited longest is first. */
   #draw() {
     const [id] = this.due;
     const state = this.#state();
@@ -365,7 +365,7 @@ class LiveFigure {
       this.#tell();
       if (this.isAnswered) this.drawn_ms ??= performance.now() - this.asked_ms;
     }
-    // Who waits for `done` may read what stands in the page then.
+    // Code that waits for `done` may read the page then.
     if (this.unseen.delete(id) && this.unseen.size === 0) this.done += 1;
     if (this.due.size) requestAnimationFrame(() => this.#draw());
   }
@@ -412,7 +412,7 @@ class LiveFigure {
   }
 }
 
-/** On which side of the bet's mark its name has room.
+/** Side of the bet's mark with room for its name.
  * @param {import("./chart.js").Chart} chart @param {number} x px @param {number} y px
  * @param {boolean} isUpright */
 function nameSide(chart, x, y, isUpright) {

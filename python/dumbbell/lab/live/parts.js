@@ -1,4 +1,4 @@
-// What a live figure is made of in the page: controls, the bet, the table.
+// Parts of a live figure in the page: controls, the bet, the table.
 import { element, sample } from "../page/fields.js";
 import { intervalText } from "../page/intervals.js";
 import { colour } from "../page/plot.js";
@@ -48,10 +48,10 @@ export class Control {
   }
 }
 
-/** Steps of the scale on which one bets. */
+/** Steps of the bet's scale. */
 const BET_STEPS = 200;
 
-/** The mark that a reader puts down before the run. */
+/** The mark of the reader's prediction before the run. */
 export class Bet {
   /** @param {any} bet of the hero @param {() => void} moved @param {() => void} asked
    * @param {() => void} left */
@@ -83,7 +83,7 @@ export class Bet {
     this.#show();
   }
 
-  /** Its mark is seen until it is left without a bet. */
+  /** Its mark is visible until the bet is skipped. */
   get isShown() {
     return this.isOpen || this.wasMoved;
   }
@@ -117,18 +117,18 @@ export class Bet {
   /** @param {string} words */
   close(words) {
     this.isOpen = false;
-    // Whoever pressed a button that goes away goes on from what it led to.
+    // The focus of a removed button moves to the content that it opened.
     const hadFocus = this.form.contains(document.activeElement);
     this.form.hidden = true;
     this.said.textContent = words;
     this.said.tabIndex = -1;
     if (hadFocus && words) this.said.focus({ preventScroll: true });
-    // The question above it is gone: it may have slid below what stays in sight.
+    // The question above was removed: the content may have moved below the part that stays visible.
     if (words) this.said.scrollIntoView({ block: "nearest" });
   }
 }
 
-/** The mean of the runs so far, where there is a number in all of them.
+/** The mean of the runs so far, if all of them have the number.
  * @param {number[]} values @param {number} factor */
 function meanInWords(values, factor) {
   const known = values.filter(Number.isFinite);
@@ -136,14 +136,14 @@ function meanInWords(values, factor) {
   return intervalText(values, factor, "");
 }
 
-/** What the arms' runs are reduced to, with intervals where there is more than one run.
+/** Numbers of the arms' runs, with intervals if there is more than one run.
  * @param {import("./views.js").View} view
  * @param {import("./views.js").Arm[]} arms @param {{runs: number, areAlike: boolean}} replications
  * @returns {HTMLElement[]} */
 export function table(view, arms, { runs, areAlike }) {
   const shown = (/** @type {number | undefined} */ value, /** @type {string} */ unit, factor = 1) => {
     if (value === undefined) return "";
-    // What has no unit and is whole has been counted.
+    // Integers without unit are counts.
     const isCount = !unit && factor === 1 && Number.isInteger(value);
     const words = isCount ? value.toLocaleString("en") : sensible(factor * value);
     return `${words} ${Number.isFinite(value) ? unit : ""}`.trim();

@@ -1,4 +1,4 @@
-// What each form makes of a run, by its name; runs in the worker.
+// Reduction of a run by each form, by name; runs in the worker.
 import { reduceBucket } from "./bucket_run.js";
 import { reduceClimb } from "./climb_run.js";
 import { reduceCrowd } from "./crowd_run.js";
@@ -13,6 +13,6 @@ export const REDUCERS = {
   ellipse: reduceEllipse,
 };
 
-/** Numbers of each arm that take the whole runs of all, from their series.
+/** Numbers of each arm computed from the complete runs of all, from their series.
  * @type {Record<string, (series: Record<string, any>[]) => Record<string, number>[]>} */
 export const TOGETHER = { crowd: won };

@@ -1,26 +1,26 @@
-// Replications of what a live figure shows, one after the other in the background: each number gets an
-// interval that narrows as they come.
+// Background replications of a live figure, one after the other: the interval of each number narrows as
+// they finish.
 import { interval } from "../page/intervals.js";
 
-/** Runs whose mean is shown, the one that the pictures show among them. */
+/** Number of runs in the mean, including the run in the pictures. */
 export const REPLICATIONS = 30;
-/** After so many that gave the same to the last digit nothing in them is random. */
+/** After this number of identical results, the experiment is taken to be deterministic. */
 const ALIKE = 3;
-/** The interval of two says next to nothing. */
+/** The interval of two runs is too wide to be useful. */
 export const LEAST_RUNS = 3;
-/** They begin when nothing was moved for so long, ms. */
+/** Time without changes after which they start, ms. */
 const IDLE_MS = 400;
 
 /**
- * Number of the form to what the runs so far gave for it; NaN where a run has none.
+ * Results of the runs so far, by number of the form; NaN where a run has none.
  * @typedef {Record<string, number[]>} Drawn
  *
- * What there is to be run: arms in their order.
+ * The experiments to run: arms in their order.
  * @typedef {{form: string, options: Record<string, any>,
  *   arms: {resolved: any, changes: object[], queues: number[]}[]}} Asked
  */
 
-/** A simulator is made when it is needed first. */
+/** A simulator is created when it is first needed. */
 export class Replications {
   /** @param {(hear: (message: any) => void) => import("../page/orders.js").Bench} makeBench
    * @param {() => void} changed */
@@ -33,18 +33,18 @@ export class Replications {
     this.isGoing = false;
   }
 
-  /** Runs that there are. */
+  /** Number of runs. */
   get runs() {
     return Math.max(0, ...this.drawn.flatMap((each) => Object.values(each).map((values) => values.length)));
   }
 
-  /** Whether they have all given the same. */
+  /** Whether all gave the same result. */
   get areAlike() {
     const isSame = (/** @type {number[]} */ values) => values.every((each) => Object.is(each, values[0]));
     return this.runs >= ALIKE && this.drawn.every((each) => Object.values(each).every(isSame));
   }
 
-  /** What was run is of something else now. */
+  /** Discards results, because the experiment has changed. */
   stop() {
     clearTimeout(this.idle);
     this.drawn = [];
@@ -52,7 +52,7 @@ export class Replications {
     this.isGoing = false;
   }
 
-  /** Goes on from the runs that are shown, when nothing was moved for a while.
+  /** Continues from the runs shown, after a time without changes.
    * @param {Asked} asked @param {Record<string, number>[]} first of replication 0, by arm */
   soon(asked, first) {
     this.stop();
@@ -82,7 +82,7 @@ export class Replications {
   }
 }
 
-/** Mean and half of the interval of a number, where every run has one.
+/** Mean and half-width of the interval of a number, if every run has it.
  * @param {Drawn} drawn @param {string} number */
 export function intervalOf(drawn, number) {
   const values = drawn[number] ?? [];

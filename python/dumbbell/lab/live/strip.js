@@ -1,4 +1,4 @@
-// A strip of what senders do over time: a bar for each of them, whose height and colour are what it does.
+// A strip of sender states over time: a bar per sender, whose height and colour show the state.
 import { Chart, FONT, MARGIN } from "./chart.js";
 import { colour } from "../page/plot.js";
 
@@ -17,31 +17,31 @@ const ACTIVITIES = [
   { words: "probe round trip", ink: "--sky", height: 0.45 },
   { words: "by hand", ink: "--rule", height: 0.25 },
 ];
-/** Heights of a bar, of its name above it, and of a line of the key, px. */
+/** Height of a bar, of its name above it, and of a line of the key, px. */
 const BAR = 18, NAME = 17, KEY = 19;
-/** Of a sample of the key, and between it and its words, px. */
+/** Width of a sample of the key, and its distance from its text, px. */
 const SAMPLE = 14, GAP = 5;
 
 /**
  * @typedef {import("../page/activities.js").Stretches} Stretches
  *
- * A sender, by its name in an ink.
+ * A sender, with its name in an ink.
  * @typedef {{label: string, ink: string, stretches: Stretches}} Row
  */
 
-/** So high is a strip of so many senders, with lines of key and the axis, px.
+/** Height of a strip with this number of senders, with lines of key and the axis, px.
  * @param {number} senders @param {number} lines */
 export function stripHeight(senders, lines = 2) {
   return lines * KEY + senders * (BAR + NAME + 4) + 50;
 }
 
-/** What there is in any of them, by its number.
+/** States that occur in any of them, by code.
  * @param {Stretches[]} all */
 function present(all) {
   return [...new Set(all.flatMap(({ activity }) => activity))].sort((one, other) => one - other);
 }
 
-/** Where samples with words stand, as many a line as there is room for: px from the left, and lines.
+/** Positions of samples with text, wrapped into lines: px from the left, and line numbers.
  * @param {CanvasRenderingContext2D} pen @param {number[]} activities @param {number} room px
  * @returns {{activity: number, x: number, line: number}[]} */
 function keyPlaces(pen, activities, room) {
@@ -75,18 +75,18 @@ function bar(chart, { from_s, until_s, activity }, bottom) {
     const { ink, height } = ACTIVITIES[activity[i]];
     const [from, until] = [chart.x.at(from_s[i]), chart.x.at(until_s[i])];
     chart.pen.fillStyle = colour(ink);
-    // What is shorter than a pixel is seen.
+    // An interval shorter than a pixel stays visible.
     chart.pen.fillRect(from, bottom - BAR * height, Math.max(1, until - from), BAR * height);
   }
 }
 
-/** What it does at an instant; -1 where there is no connection.
+/** The state at an instant; -1 without a connection.
  * @param {Stretches} stretches @param {number} at_s */
 function activityAt({ from_s, until_s, activity }, at_s) {
   return activity[from_s.findIndex((each, i) => each <= at_s && at_s < until_s[i])] ?? -1;
 }
 
-/** The canvas is as high as key and senders want.
+/** Sets the height of the canvas to that of key and senders.
  * @param {HTMLCanvasElement} canvas @param {Row[]} rows
  * @param {{title: string, until_s: number, cursor_s: number | null}} axis */
 export function strip(canvas, rows, { title, until_s, cursor_s }) {
@@ -111,7 +111,7 @@ export function strip(canvas, rows, { title, until_s, cursor_s }) {
   return chart;
 }
 
-/** Of the time, how much for what: the most first.
+/** Time in each state, the longest first.
  * @param {Stretches} stretches */
 export function activitiesInWords({ from_s, until_s, activity }) {
   /** @type {Map<number, number>} */

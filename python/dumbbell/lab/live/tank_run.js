@@ -1,10 +1,10 @@
-// Form `tank`, in the worker: the level of a queue with a limit in bytes, as a time; what it lost;
-// pings through it; the tail of the delays.
+// Form `tank`, in the worker: the level of a queue with a limit in bytes, as a time; its losses; pings
+// through it; the tail of the delays.
 import { numberOf, pings, samples, tail } from "./columns.js";
 
-/** A picture of the filling is so many times as long as the queue and the bucket take to empty. */
+/** Length of the filling picture, relative to the time that queue and bucket take to drain. */
 const TIMES_AS_LONG = 20;
-/** What is not known yet, or does not happen. */
+/** A value that is not known yet, or does not occur. */
 const WITHOUT = NaN;
 
 /**

@@ -1,5 +1,5 @@
-// Form `tank`: a queue's level rising to its rim, with what was lost as ticks on the rim; pings and
-// the tail of the delays below. Options: rate_bps, burst_bytes, sending_s (see tank_run.js).
+// Form `tank`: a queue's level rising to its limit, with losses as ticks at the limit; pings and the tail
+// of the delays below. Options: rate_bps, burst_bytes, sending_s (see tank_run.js).
 import { sensible } from "../page/words.js";
 import { Chart } from "./chart.js";
 import { GHOST, keepBetFree } from "./views.js";
@@ -7,9 +7,9 @@ import { GHOST, keepBetFree } from "./views.js";
 /** @type {import("./views.js").BetPlace} */
 const BET_PLACE = { moves: "y", share: 0.85 };
 
-/** Top of the axis over the rim; while one bets there is room for every bet. */
+/** Top of the axis relative to the limit; during a bet there is room for every bet. */
 const TOP = { bet: 2.5, usual: 1.25 };
-/** Least share of the packets that the tail shows. */
+/** Smallest share of packets shown in the tail. */
 const LEAST_SHARE = 1e-4;
 
 /** @param {import("./views.js").State} state */
@@ -22,7 +22,7 @@ function top(state) {
   return (shown(state)?.rim_ms ?? 1) * (state.isBetOpen ? TOP.bet : TOP.usual);
 }
 
-/** Every instant with a loss a tick.
+/** A tick for every instant with a loss.
  * @param {Chart} chart @param {any} series */
 function losses(chart, { t_s, dropped, rim_ms }) {
   const times = [...t_s.keys()].filter((i) => i > 0 && dropped[i] > dropped[i - 1]);

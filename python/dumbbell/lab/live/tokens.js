@@ -1,9 +1,9 @@
-// The level of a token bucket, from the packets that took tokens: Linux's arithmetic as the
-// simulator has it (qdisc/src/token_bucket.rs; tc-tbf(8), tc-police(8)). Tokens are
-// nanoseconds at the bucket's rate, whole ones, so every number here is exact.
+// The level of a token bucket, from the packets that consumed tokens: Linux's arithmetic as in the
+// simulator (qdisc/src/token_bucket.rs; tc-tbf(8), tc-police(8)). Tokens are integer nanoseconds at the
+// bucket's rate, so every number here is exact.
 
 const NS_PER_S = 1_000_000_000n;
-/** The largest shift with which a second of nanoseconds fits 64 bits. */
+/** The largest shift for which a second in nanoseconds fits 64 bits. */
 const LARGEST_SHIFT = 34n;
 /** A tick of the packet scheduler's clock, ns. */
 const TICK_NS = 64n;
@@ -19,15 +19,15 @@ export function costOf(rate_bps) {
   return (bytes) => Number((BigInt(bytes) * factor) >> shift);
 }
 
-/** The depth of a policer's bucket, ns: tc hands it over in whole microseconds and the kernel
- * keeps it in ticks (`tc_calc_xmittime` of iproute2).
+/** The depth of a policer's bucket, ns: tc passes it in whole microseconds and the kernel stores it in
+ * ticks (`tc_calc_xmittime` of iproute2).
  * @param {number} rate_bps @param {number} bytes */
 export function policerDepth_ns(rate_bps, bytes) {
   const us = (BigInt(bytes) * 8_000_000n) / BigInt(rate_bps);
   return Number(((us * 1000n) / TICK_NS) * TICK_NS);
 }
 
-/** The bucket of a link's end: of its policer, or of its shaper.
+/** The bucket of a link's end: that of its policer, or of its shaper.
  * @param {any} end resolved @returns {{rate_bps: number, burst_bytes: number, depth_ns: number,
  *   isPolicer: boolean, cost_ns: (bytes: number) => number}} */
 export function bucketOf({ police, qdisc }) {
@@ -37,8 +37,8 @@ export function bucketOf({ police, qdisc }) {
   return { rate_bps, burst_bytes, depth_ns, isPolicer: Boolean(police), cost_ns };
 }
 
-/** Corners of the level's line: it rises at the rate, is cut off at the bucket's rim, and each
- * packet that takes tokens makes a step down.
+/** Vertices of the level's line: it rises at the rate, is limited by the bucket's depth, and steps down at
+ * each packet that consumes tokens.
  * @param {{depth_ns: number, cost_ns: (bytes: number) => number}} bucket
  * @param {ArrayLike<number>} times_ns when tokens were taken, in order
  * @param {ArrayLike<number>} bytes that took them @param {number} until_ns end of the line
@@ -76,8 +76,8 @@ export function levels({ depth_ns, cost_ns }, times_ns, bytes, until_ns, since =
   return { t_ns, tokens_ns, left_ns, spilled_ns };
 }
 
-/** A line with few points that looks the same: of each piece of the axis the lowest and the
- * highest, and where it begins and ends; and where it leaves the axis.
+/** Thins a line without a visible change: of each piece of the axis the minimum and maximum, the first and
+ * last point, and points where it leaves the axis.
  * @param {ArrayLike<number>} x in order @param {ArrayLike<number>} y @param {number} from
  * @param {number} until @param {number} pieces @returns {{x: number[], y: number[]}} */
 export function outline(x, y, from, until, pieces) {

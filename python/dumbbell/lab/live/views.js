@@ -1,11 +1,11 @@
-// What a form is: which pictures a live figure has, and how a state is drawn in them.
+// Definition of a form: the pictures of a live figure, and how a state is drawn in them.
 /** Half the length of the bet's mark, and half its width, px. */
 const MARK_LONG = 22, MARK_SHORT = 4;
-/** From one line of words to the next, px. */
+/** Height of a text line, px. */
 const ROW = 15;
 
 /**
- * What an arm's run has given so far (see the form's `*_run.js`).
+ * Results of an arm's run so far (see the form's `*_run.js`).
  * @typedef {{numbers: Record<string, number>, series: Record<string, any>}} Found
  *
  * @typedef {{id: string, label: string, ink: string, dash: number[], now: Found | null,
@@ -44,7 +44,7 @@ const ROW = 15;
  *   betPlace: (hero: any) => BetPlace}} View
  */
 
-/** Ink and dash of the arms, in their order: neighbours differ in lightness as well. */
+/** Ink and dash of the arms, in their order: neighbours also differ in lightness. */
 const LOOKS = [
   { ink: "--blue", dash: [] },
   { ink: "--vermillion", dash: [7, 4] },
@@ -58,13 +58,13 @@ export function lookOf(place) {
   return LOOKS[place % LOOKS.length];
 }
 
-/** A curve belongs to what is set.
+/** Whether a curve is shown at the current settings.
  * @param {Curve} curve @param {Record<string, number>} values */
 export function isShown({ when }, values) {
   return Object.entries(when).every(([control, value]) => values[control] === value);
 }
 
-/** Where the bet's mark stands, px.
+/** Position of the bet's mark, px.
  * @param {import("./chart.js").Chart} chart @param {BetPlace} place @param {number} value of the bet */
 export function betAt({ x, y, left, right, top, bottom }, { moves, at = 0, share }, value) {
   const [own, other] = moves === "y" ? [y, x] : [x, y];
@@ -76,7 +76,7 @@ export function betAt({ x, y, left, right, top, bottom }, { moves, at = 0, share
   };
 }
 
-/** Words of the first picture stay off the bet's mark.
+/** Keeps text of the first picture off the bet's mark.
  * @param {import("./chart.js").Chart} chart @param {State} state @param {BetPlace} place */
 export function keepBetFree(chart, { isBetShown, bet }, place) {
   if (!isBetShown) return;

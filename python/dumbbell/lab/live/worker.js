@@ -1,5 +1,5 @@
-// One arm of a live figure in a thread of its own: runs what it is told, and says what its form
-// makes of the run. A new order ends the one before.
+// One arm of a live figure in a separate thread: runs orders, and sends its form's reduction of the run. A
+// new order ends the previous one.
 //
 // orders:  module {bytes}; run {form, options, resolved, changes, queues, replication};
 //          look {lanes: [{resolved, changes, queue}], replication, at_s, packet_bytes}; stop {};
@@ -14,18 +14,18 @@ import { lookAt } from "../page/looking.js";
 import { REDUCERS, TOGETHER } from "./reducers.js";
 import { goOn, turn } from "../page/turns.js";
 
-/** From the order to its first picture, and from one picture to the next, ms. */
+/** Time from the order to its first picture, and between pictures, ms. */
 const PICTURE_MS = 35;
-/** From one picture to the next so many times as long as one takes: the run goes on meanwhile. */
+/** Minimum interval between pictures, relative to the time to make one: the run continues meanwhile. */
 const TIMES_A_PICTURE = 6;
-/** Packets that pass a lens, about, if the queue sends all the time: ten seconds of watching. */
+/** Approximate packets shown by a lens, if the queue sends all the time: ten seconds of real time. */
 const PACKETS_OF_A_LENS = 56;
 const NS_PER_S = 1e9;
 
 /** @type {Promise<Engine>} */
 let loading = Promise.reject(new Fault("there is no module yet"));
 loading.catch(() => undefined);
-/** Number of the order that is worked on. */
+/** Number of the current order. */
 let current = 0;
 
 /** @param {any} message */
@@ -33,7 +33,7 @@ function say(message) {
   postMessage(message);
 }
 
-/** The columns of a run as it is now, each fetched once.
+/** The columns of a run in progress, each fetched once.
  * @param {Engine} engine */
 function columnsOf(engine) {
   /** @type {Map<string, Float64Array>} */
@@ -52,7 +52,7 @@ function describe(engine, order) {
   return engine.ask({ do: "change", changes: order.changes });
 }
 
-/** Time in which a lane sends as many packets as a lens shows.
+/** Time in which a lane sends the number of packets of a lens.
  * @param {any} described @param {number} queue @param {number} packet_bytes */
 function windowOf(described, queue, packet_bytes) {
   const { police } = endOf(described, queue);
@@ -60,13 +60,13 @@ function windowOf(described, queue, packet_bytes) {
   return rates.length ? (PACKETS_OF_A_LENS * packet_bytes * 8 * NS_PER_S) / Math.min(...rates) : NS_PER_S;
 }
 
-/** Packets of some queues from an instant on, for as long as suits the fastest.
+/** Packets of some queues from an instant on, for a time suited to the fastest.
  * @param {Engine} engine @param {any} order */
 async function look(engine, order) {
   const { id, lanes, replication, at_s, packet_bytes } = order;
   let window_ns = Infinity;
   for (const lane of lanes) window_ns = Math.min(window_ns, windowOf(describe(engine, lane), lane.queue, packet_bytes));
-  // However long the runs take up to the window, it is at work.
+  // Reports activity, however long the runs take up to the window.
   say({ kind: "looking", id });
   const found = [];
   for (const lane of lanes) {
@@ -86,7 +86,7 @@ async function run(engine, order) {
   let due = performance.now() + PICTURE_MS;
   const described = describe(engine, order);
   const reduce = REDUCERS[order.form];
-  // A run that goes on has samples and histograms, not yet the tables of queues and flows.
+  // A run in progress has samples and histograms, but no tables of queues and flows.
   const found = (/** @type {import("./columns.js").Numbers | null} */ numbers) =>
     reduce(columnsOf(engine), described, { ...order, isPreview: numbers === null, numbers: numbers ?? [] });
   engine.ask({ do: "begin", replication: order.replication });
@@ -107,10 +107,10 @@ async function run(engine, order) {
   say({ kind: "done", id: order.id, digest, events, found: found(numbers), toml, name, duration_ns });
 }
 
-/** All arms once more with other random numbers, one replication after the other: numbers alone.
+/** Runs all arms with other random numbers, one replication after the other, for numbers only.
  * @param {Engine} engine @param {any} order */
 async function replicate(engine, { id, form, options, arms, from, until }) {
-  // However long the first takes, it is at work.
+  // Reports activity, however long the first run takes.
   say({ kind: "replicating", id });
   for (let replication = from; replication < until; replication++) {
     const found = [];
@@ -131,7 +131,7 @@ async function replicate(engine, { id, form, options, arms, from, until }) {
   }
 }
 
-/** Nothing more of what was ordered before.
+/** Stops the previous order.
  * @param {Engine} _ @param {any} order */
 async function stop(_, { id }) {
   say({ kind: "stopped", id });
@@ -149,7 +149,7 @@ function fail(order, error) {
 onmessage = async ({ data: order }) => {
   try {
     if (order.kind === "module") loading = Engine.from(order.bytes);
-    // Of orders that came before the module only the last is followed.
+    // Of orders received before the module, only the last is processed.
     else {
       current = order.id;
       say({ kind: "heard", id: order.id });

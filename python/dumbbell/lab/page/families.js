@@ -6,8 +6,7 @@ const MOST_LINES = 12;
 const OTHER_FLOWS = "other flows";
 
 /** The family of each group: the group itself if there are few, otherwise groups with a common prefix, such
- * as `long` of
- * `long-h1-1` and `long-h2-1`.
+ * as `long` of `long-h1-1` and `long-h2-1`.
  * @param {string[]} groups of each flow
  * @param {number} beside other lines, such as those of probes
  * @returns {Map<string, string>} from the group's name */

@@ -1,4 +1,4 @@
-// Fifteen seconds in which the reader sets the window of a download, and Reno after that in the same place.
+// Fifteen seconds in which the reader sets the window of a download, followed by Reno in the same place.
 import { fills, winners } from "../page/score.js";
 import { MOST_MOVES, encoded } from "../page/state.js";
 import { sensible } from "../page/words.js";
@@ -7,7 +7,7 @@ const GROUP = "download";
 const PATH = `flows[${GROUP}].tcp`;
 const [YOU, RENO] = ["manual", "reno"];
 const NS_PER_S = 1e9;
-/** Of a full link without a queue. */
+/** Base round-trip time of a full link without a queue. */
 const FULL_SCORE = 100;
 
 const $ = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));

@@ -1,21 +1,21 @@
-// What a reader sets in each step, what that changes in the description, and what a run comes to in words.
+// The reader's settings in each step, their changes to the description, and results of a run as text.
 import { sensible } from "../page/words.js";
 
-/** Place of the call among the flows. */
+/** Index of the call among the flows. */
 export const CALL = 0;
 export const BOTTLENECK = { queue: "queue", lanes: "lanes", policer: "policer" };
-/** Of the line, bit/s, and of the way without a queue, ms. */
+/** Rate of the line, bit/s, and base round-trip time, ms. */
 export const RATE_BPS = 20e6;
 export const WAY_MS = 60;
-/** One way: what nobody notices, and what is too late to talk (ITU-T G.114, clause 5). */
+/** One-way delay that is not noticeable, and that is too long for conversation (ITU-T G.114, clause 5). */
 const EASY_MS = 150;
 export const LATE_MS = 400;
-/** Of the call's packets, from which on we say that it breaks up. */
+/** Share of the call's packets lost above which the call breaks up. */
 const LOST = 0.02;
-/** Of the line, below which we say that it idles. */
+/** Utilization of the line below which it is called idle. */
 const BUSY = 0.9;
 const NS_PER_MS = 1e6;
-/** The downloads' number; one alone may be counted. */
+/** Number of downloads; a single one is possible. */
 const SHARE = /\[download(-1)?\]\.capacity_share$/;
 
 /**
@@ -28,7 +28,7 @@ export function setting(some = {}) {
   return { downloads: 1, bottleneck: BOTTLENECK.queue, limit_pkts: 1000, burst_kb: 50, rate_bps: RATE_BPS, ...some };
 }
 
-/** As the simulator is told.
+/** The changes for the simulator.
  * @param {Setting} setting @param {number} queue */
 export function changesOf({ downloads, bottleneck, limit_pkts, burst_kb }, queue) {
   const end = `links[${queue >> 1}].${queue & 1 ? "reverse" : "forward"}`;
@@ -40,12 +40,12 @@ export function changesOf({ downloads, bottleneck, limit_pkts, burst_kb }, queue
   return [
     { path: `${end}.qdisc`, value: bottleneck === BOTTLENECK.lanes ? "fq_codel" : `pfifo limit ${limit_pkts}` },
     ...(isPoliced ? policed : []),
-    // Last: a path into a group of none leads nowhere.
+    // Last: a path into an empty group is invalid.
     { path: "flows[download].count", value: downloads },
   ];
 }
 
-/** What became of the call and of the downloads, after the warm-up.
+/** Results for the call and the downloads, after the warm-up.
  * @param {import("../page/packets.js").Columns} packets @param {any} described
  * @param {{path: string, value: number | null}[]} numbers @returns {Outcome} */
 export function outcomeOf({ in_ns, out_ns, flow, drop }, described, numbers) {
@@ -89,7 +89,7 @@ function lossWords({ lost }) {
   return lost >= 0.005 ? `, and loses ${percent(lost)} of its packets` : "";
 }
 
-/** Sentences of each step on a run that is over, by the step's name.
+/** Sentences of each step about a finished run, by the step's name.
  * @type {Record<string, (setting: Setting, outcome: Outcome) => string>} */
 export const ANSWERS = {
   fill: ({ downloads }, found) => (downloads

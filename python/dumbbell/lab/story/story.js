@@ -1,4 +1,4 @@
-// The story: each step has a setting, whose run is shown above it, played at its queue.
+// The story: each step has a setting, whose run is shown above it, animated at its queue.
 import { Chart } from "../live/chart.js";
 import { Bench } from "../page/orders.js";
 import { forgetColours } from "../page/plot.js";
@@ -10,24 +10,24 @@ import { Tank } from "./tank.js";
 
 const NS_PER_S = 1e9;
 const MOST_PACKETS = 100_000;
-/** Top of the line of waits, ms, and of the line of packets. */
+/** Top of the axes of delay, ms, and of packets. */
 const MOST_MS = 700;
 const MOST_PKTS = 1100;
 const GAME_PKTS = 120;
-/** Of the game's queue. */
+/** Limit of the game's queue. */
 const GAME_LIMIT_PKTS = 100;
-/** Seconds of a run that pass in one of watching: while the queue fills, in slow motion, when played. */
+/** Simulated seconds per second of real time: while the queue fills, in slow motion, in the game. */
 const PACE = { filling: 3, slow: 0.25, steady: 0.5, played: 1 };
-/** Where the filling turns to slow motion, before the first drop, and for how long, s. */
+/** Start of the slow motion, before the first drop, and its length, s. */
 const SLOW = { before_s: 0.3, for_s: 1 };
-/** What is watched of the other steps, s. */
+/** Time shown in the other steps, s. */
 const STEADY = { from_s: 9, until_s: 15 };
-/** A packet that has left is shown so long, s of watching. */
+/** Time for which a departed packet stays visible, s of real time. */
 const LEFT_S = 0.6;
 
 const $ = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 
-/** What each step shows before its reader has touched anything.
+/** Initial setting of each step.
  * @type {Record<string, import("./scenes.js").Setting>} */
 const settings = {
   fill: setting({ downloads: 0 }),
@@ -50,7 +50,7 @@ class Story {
     this.tank = new Tank($("tank"));
     this.step = "";
     /** @type {any} */ this.run = null;
-    /** What was seen last of the game.
+    /** Last state shown of the game.
      * @type {any} */
     this.game = null;
     this.done = 0;
@@ -93,7 +93,7 @@ class Story {
     new ResizeObserver(() => this.#place()).observe($("tank"));
     const steps = /** @type {NodeListOf<HTMLElement>} */ (document.querySelectorAll("section.step"));
     const chosen = () => {
-      // The one in the middle of what the stage leaves free.
+      // The step in the middle of the area not covered by the stage.
       const y = ($("stage").getBoundingClientRect().bottom + innerHeight) / 2;
       const found = [...steps].find((each) => each.getBoundingClientRect().bottom > y) ?? steps[steps.length - 1];
       this.#enter(/** @type {string} */ (found.dataset.step));
@@ -107,7 +107,7 @@ class Story {
     requestAnimationFrame((ms) => this.#frame(ms));
   }
 
-  // --- what a reader does -------------------------------------------------------------------
+  // --- user input ---------------------------------------------------------------------------
 
   /** @param {string} step */
   #enter(step) {
@@ -131,7 +131,7 @@ class Story {
   #pulled() {
     const limit_pkts = Math.round(Number($("wall").value) ** 2 / 10);
     (settings[this.step] ?? settings.wall).limit_pkts = limit_pkts;
-    // In the picture at once; the run follows.
+    // The picture changes at once; the run follows.
     this.tank.setting = { ...this.tank.setting, limit_pkts };
     this.#changed(this.step);
   }
@@ -168,7 +168,7 @@ class Story {
     this.#draw();
   }
 
-  /** The wall's slider lies over the wall of the picture. */
+  /** The slider of the buffer's wall is placed over the wall in the picture. */
   #place() {
     const { exit, wide } = this.tank.layout;
     const half = 22;
@@ -221,7 +221,7 @@ class Story {
     const drop = packets.in_ns.findIndex((/** @type {number} */ _, /** @type {number} */ i) => packets.drop[i] === 1);
     this.full_ns = drop < 0 ? 13 * NS_PER_S : packets.in_ns[drop];
     const [from_ns, until_ns] = this.#window();
-    // A slider's next value goes on where the one before was.
+    // The next value of a slider continues at the previous time.
     if (!isSame || this.step === "fill" || this.t_ns < from_ns || this.t_ns > until_ns) this.t_ns = from_ns;
     if (!this.isPlaying) this.t_ns = this.#telling();
     this.followed = -1;
@@ -231,7 +231,7 @@ class Story {
     this.drawn_ms = performance.now() - (this.asked_ms ?? 0);
   }
 
-  /** How long each packet of the call waited, ms; and how many stood before it.
+  /** Waiting time of each packet of the call, ms; and the number of packets ahead of it.
    * @param {any} packets */
   #lineOf({ in_ns, out_ns, flow, drop }) {
     const line = { t_s: /** @type {number[]} */ ([]), wait_ms: /** @type {number[]} */ ([]), lost_s: /** @type {number[]} */ ([]) };
@@ -246,9 +246,9 @@ class Story {
     return line;
   }
 
-  // --- what is shown ------------------------------------------------------------------------
+  // --- display ------------------------------------------------------------------------------
 
-  /** Of the run, what is watched, ns. */
+  /** The part of the run that is shown, ns. */
   #window() {
     if (this.step === "fill" && settings.fill.downloads) return [0, this.full_ns + (SLOW.for_s - SLOW.before_s) * NS_PER_S];
     if (this.step === "fill") return [0, 6 * NS_PER_S];
@@ -256,7 +256,7 @@ class Story {
     return [STEADY.from_s * NS_PER_S, STEADY.until_s * NS_PER_S];
   }
 
-  /** Without motion: just before the packet of the call that waited longest leaves. */
+  /** Without motion: the instant before the call's longest-waiting packet departs. */
   #telling() {
     const { in_ns, out_ns, flow, drop } = this.run.packets;
     let [longest, at_ns] = [-1, 0];
@@ -285,13 +285,13 @@ class Story {
     requestAnimationFrame((next) => this.#frame(next));
   }
 
-  /** The packet of the call that is looked at, and what its label says. */
+  /** The packet of the call that is labelled, and its label. */
   #call() {
     const { in_ns, out_ns, flow, drop } = this.run.packets;
     const shown_ns = LEFT_S * this.pace * NS_PER_S;
     const isOver = (/** @type {number} */ i) => i < 0 || in_ns[i] > this.t_ns || out_ns[i] + shown_ns < this.t_ns;
     if (isOver(this.followed)) {
-      // Of those that are inside the one that came last.
+      // Of the packets that are queued, the last to arrive.
       this.followed = -1;
       for (let i = in_ns.length - 1; i >= 0; i--) {
         if (flow[i] === CALL && !drop[i] && in_ns[i] <= this.t_ns) {
@@ -309,13 +309,13 @@ class Story {
     return { packet: this.followed, words: `you: ${wait_ms < 1 ? wait_ms.toFixed(1) : Math.round(wait_ms)} ms` };
   }
 
-  /** Of the call's packets that are inside, the one that has waited longest.
+  /** Of the call's queued packets, the one that has waited longest.
    * @param {number} last */
   #eldest(last) {
     return this.tank.inside(this.t_ns).find((each) => this.run.packets.flow[each] === CALL) ?? last;
   }
 
-  /** Whether the wait is not to be told: it is what one bets on. */
+  /** Whether the waiting time is hidden, because the reader predicts it. */
   get isHidden() {
     return this.isBetOpen && ["fill", "bet"].includes(this.step);
   }
@@ -387,7 +387,7 @@ class Story {
     $("reading-call").dataset.state = name;
   }
 
-  /** What goes on in the game.
+  /** Current state of the game.
    * @param {any} message */
   #played({ packets, series, now_ns }) {
     const own = { ...packets, flow: packets.flow.map((/** @type {number} */ each) => each + 1) };
@@ -416,7 +416,7 @@ class Story {
   }
 }
 
-/** The page with its simulator, where it was built into it. */
+/** The page with its simulator, if it was included. */
 async function begin() {
   const base64 = $("module").textContent.trim();
   if (!base64 || !("DecompressionStream" in window)) return;

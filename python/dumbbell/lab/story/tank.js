@@ -1,10 +1,10 @@
-// The queue as a picture: a funnel of packets behind a wall, lanes, or a bucket of tokens without a queue.
+// The queue as a picture: a funnel of packets behind a wall, lanes, or a token bucket without a queue.
 import { colour, prepared } from "../page/plot.js";
 import { Funnel } from "./funnel.js";
 import { BOTTLENECK, CALL } from "./scenes.js";
 
 const NS_PER_S = 1e9;
-/** Seconds of watching from the edge to the queue, from the exit to the edge, and falling. */
+/** Seconds of real time from the edge to the queue, from the exit to the edge, and of falling. */
 const APPROACH_S = 0.6;
 const LEAVE_S = 0.5;
 const FALL_S = 0.7;
@@ -14,7 +14,7 @@ const INKS = ["--blue", "--sky"];
 
 /** @typedef {import("../page/packets.js").Columns} Columns */
 
-/** First place whose value is above.
+/** First index whose value is larger.
  * @param {Float64Array} sorted @param {number} value */
 function placeAfter(sorted, value) {
   let [low, high] = [0, sorted.length];
@@ -26,7 +26,7 @@ function placeAfter(sorted, value) {
   return low;
 }
 
-/** Tokens of the bucket after each packet, bytes; a packet that was dropped takes none.
+/** Tokens of the bucket after each packet, bytes; a dropped packet consumes none.
  * @param {Columns} packets @param {number} rate_bps @param {number} burst_bytes */
 function tokensOf({ in_ns, bytes, drop }, rate_bps, burst_bytes) {
   const levels = new Float64Array(in_ns.length);
@@ -49,7 +49,7 @@ export class Tank {
     /** @type {any} */ this.setting = null;
     this.longest_ns = 0;
     this.levels = new Float64Array();
-    /** Whether the wall can be pulled. */
+    /** Whether the wall can be moved. */
     this.isHeld = false;
     this.funnel = new Funnel(300, 100);
     this.shape = "";
@@ -67,7 +67,7 @@ export class Tank {
       ? tokensOf(packets, setting.rate_bps, setting.burst_kb * 1000) : new Float64Array();
   }
 
-  /** Where things stand, px. */
+  /** Positions, px. */
   get layout() {
     const { clientWidth: width, clientHeight: height } = this.canvas;
     const exit = width - Math.max(56, width * 0.12);
@@ -75,7 +75,7 @@ export class Tank {
     return { width, height, exit, wide, top: 22, middle: (22 + height - 22) / 2, high: height - 48 };
   }
 
-  /** Packets that are inside at an instant, first come first.
+  /** Packets queued at an instant, in order of arrival.
    * @param {number} t_ns */
   inside(t_ns) {
     const { in_ns, out_ns, drop } = /** @type {Columns} */ (this.packets);
@@ -180,7 +180,7 @@ export class Tank {
     pen.fillText(`tokens, at most ${this.setting.burst_kb} kB`, left - 8, top + 12);
   }
 
-  /** What comes, what has left, and what falls.
+  /** Arriving, departed and falling packets.
    * @param {any} place @param {number} t_ns @param {number} pace @param {number} waiting
    * @param {Map<number, [number, number, number]>} seen */
   #passing({ width, height, exit, middle, high }, t_ns, pace, waiting, seen) {
@@ -193,7 +193,7 @@ export class Tank {
     const rim = isQueue ? exit - this.funnel.columns(waiting) * size - size : exit - 50;
     const until = placeAfter(in_ns, t_ns + approach);
     for (let i = placeAfter(in_ns, t_ns - Math.max(this.longest_ns + leave, fall)); i < until; i++) {
-      // Side by side, in no order that means anything.
+      // Side by side, in arbitrary order.
       const beside = (((i * 7919) % 97) / 97 - 0.5) * Math.min(high * 0.5, 40);
       const due = (in_ns[i] - t_ns) / approach;
       const gone = (t_ns - out_ns[i]) / leave;
@@ -222,11 +222,11 @@ export class Tank {
       }
     }
     pen.fillStyle = colour("--magenta");
-    // Small ones would be overlooked among a thousand.
+    // Small packets would be hard to see among a thousand.
     for (const [, [x, y, size]] of calls) pen.fillRect(x - 1, y - 1, size + 2, size + 2);
   }
 
-  /** Of the buffer, px from the left. */
+  /** Position of the buffer's wall, px from the left. */
   get wall() {
     const { exit } = this.layout;
     return exit - this.funnel.columns(this.setting?.limit_pkts ?? 0) * this.funnel.size - 4;
@@ -235,7 +235,7 @@ export class Tank {
   /** @param {CanvasRenderingContext2D} pen @param {any} place */
   #wall(pen, { exit, wide, middle, high, height }) {
     const x = this.wall;
-    // Below the name of where packets come from.
+    // Below the name of the arrival area.
     const half = Math.min(middle - 22, Math.max(24, ((high / 2) * (exit - x)) / wide + 8));
     pen.fillStyle = colour("--ink");
     pen.fillRect(x - 3, middle - half, 6, 2 * half);
