@@ -1,7 +1,7 @@
 """Flent's plots by Flent's names, drawn with the charts of this package.
 
-Which series a plot has is Flent's; its look is ours. Averages that Flent smooths over ten samples
-are smoothed here too.
+The series of each plot are those of Flent; the style is ours. Averages that Flent smooths over ten
+samples are also smoothed here.
 """
 
 from dumbbell.report.flent_plots.catalogue import check_plot, draw_plot, plot_names, plots_of

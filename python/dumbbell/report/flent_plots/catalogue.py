@@ -1,4 +1,4 @@
-"""Which test has which plots, by Flent's names."""
+"""The plots of each test, by Flent's names."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dumbbell.spec.refusal import nearest
 
 
 def plot_names(file: FlentFile) -> list[str]:
-    """The plots that can be drawn of a data file, its test's own first."""
+    """Return the plots available for a data file, the default of its test first."""
     test = file.text("NAME")
     names = list(_OF_TEST.get(test, _ANY_TEST))
     if any("tcp_cwnd" in sample for samples in file.raw_values.values() for sample in samples[:4]):
@@ -24,7 +24,7 @@ def plot_names(file: FlentFile) -> list[str]:
 
 
 def plots_of(test: str) -> list[str]:
-    """The plots that a file of this test can have, its default first."""
+    """Return the plots available for files of this test, the default first."""
     own = _OF_TEST.get(test, _ANY_TEST)
     return [*own, *_OF_SOCKETS, *_OF_TEST_AND_SOCKETS.get(test, ()), *_OF_QUEUES]
 
@@ -50,11 +50,11 @@ def draw_plot(of: FlentFile | Files, name: str) -> DrawnPlot:
     """Draw one plot of a data file, or of several over one another.
 
     Args:
-        of: The data; of several files by the name that their series get in the plot.
+        of: The data; several files by the name of their series in the plot.
         name: One of `plot_names` of a file.
 
     Raises:
-        SpecError: The test has no such plot, or no file has anything to show in it.
+        SpecError: The test has no such plot, or no file has data for it.
     """
     files = {"": of} if isinstance(of, FlentFile) else of
     tests = list(dict.fromkeys(file.text("NAME") for file in files.values()))
@@ -167,7 +167,7 @@ _OF_TEST: Mapping[str, tuple[str, ...]] = {
     "udp_flood": ("totals", "ping", "ping_cdf"),
     "ping": ("ping", "ping_cdf"),
 }
-"""The first is what is drawn when none is asked for."""
+"""The first plot is the default."""
 _OF_TEST_AND_SOCKETS: Mapping[str, tuple[str, ...]] = {
     "rrul_be": ("tcp_delivery_rate", "tcp_delivery_with_rtt", "all_scaled_delivery"),
     "tcp_1up": ("totals_with_tcp_rtt", "tcp_delivery_with_rtt"),

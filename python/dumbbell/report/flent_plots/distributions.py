@@ -35,12 +35,12 @@ from dumbbell.stats import covariance_ellipse
 from dumbbell.stats.errors import Floats
 
 Columns = Callable[[FlentFile], dict[str, Floats]]
-"""Labels to values."""
+"""Returns values by label."""
 _CUT = ("tcp_1up", "tcp_1down", "tcp_nup", "tcp_ndown")
 
 
 def cdf(only: str = "") -> Drawer:
-    """Latencies without the first and the last delay, when there is no load."""
+    """Draw a CDF of latencies, excluding the delays before and after the load."""
 
     def draw(files: Files) -> DrawnPlot:
         samples = []
@@ -60,7 +60,7 @@ def cdf(only: str = "") -> Drawer:
 
 
 def rtt_cdf(files: Files) -> DrawnPlot:
-    """Round trips as the senders smooth them."""
+    """Draw a CDF of the senders' smoothed round-trip times."""
     lines = lines_of(files, lambda file: raw_lines(file, "tcp_rtt", "TCP"))
     samples = [Sample(line.label, "", line.y) for line in lines]
     if not samples:
@@ -70,7 +70,7 @@ def rtt_cdf(files: Files) -> DrawnPlot:
 
 
 def box(columns: Columns, what: str) -> Drawer:
-    """Boxes from the first to the third quartile, whiskers to 1.5 times that, points beyond."""
+    """Draw boxes from first to third quartile, whiskers at 1.5 times the range, and outliers."""
 
     def draw(files: Files) -> DrawnPlot:
         found = _found(columns, files)
@@ -94,7 +94,7 @@ def box(columns: Columns, what: str) -> Drawer:
 
 
 def _found(columns: Columns, files: Files) -> dict[str, Floats]:
-    """What there is of every file, side by side by what was measured."""
+    """Return the values of every file, grouped by series."""
     of = {title: columns(file) for title, file in files.items()}
     labels = dict.fromkeys(label for found in of.values() for label in found)
     return {
@@ -106,7 +106,7 @@ def _found(columns: Columns, files: Files) -> dict[str, Floats]:
 
 
 def _label_axis() -> alt.Axis:
-    """What was measured, and below it of which file."""
+    """Return an axis that shows the series, and the file below it."""
     return alt.Axis(labelAngle=0, labelExpr="split(datum.label, ', ')", labelLimit=110)
 
 
@@ -124,7 +124,7 @@ def _boxes(data: pl.DataFrame, labels: list[str], y_title: str) -> alt.Chart:
 
 
 def bar(columns: Columns, what: str, y_title: str = RATE) -> Drawer:
-    """Bars of means, with a whisker of a standard deviation to each side."""
+    """Draw bars of means, with whiskers of one standard deviation."""
 
     def draw(files: Files) -> DrawnPlot:
         found = _found(columns, files)
@@ -162,7 +162,9 @@ def _bars(data: pl.DataFrame, labels: list[str], y_title: str) -> alt.LayerChart
 
 
 def of_totals(file: FlentFile) -> dict[str, Floats]:
-    """Throughput of each direction, and latency; as Flent has it, of `_CUT` tests without idle."""
+    """Return throughput of each direction, and latency; as in Flent, `_CUT` tests exclude idle
+    time.
+    """
     named = rate_series(file) | ({"Ping (ms)": series} if (series := ping_series(file)) else {})
     found = ((label, *at_steps(file, series)) for label, series in named.items())
     cut = file.text("NAME") in _CUT
@@ -170,11 +172,11 @@ def of_totals(file: FlentFile) -> dict[str, Floats]:
 
 
 def of_kind(prefix: str, *, cut: bool = False) -> Columns:
-    """Every series of a kind, and their average.
+    """Return every series of a kind, and their average.
 
     Args:
-        prefix: What their names begin with.
-        cut: Whether to leave out the first and the last delay.
+        prefix: Prefix of their names.
+        cut: Whether to exclude the delays before and after the load.
     """
 
     def columns(file: FlentFile) -> dict[str, Floats]:
@@ -193,7 +195,7 @@ def of_kind(prefix: str, *, cut: bool = False) -> Columns:
 
 
 def of_fairness(file: FlentFile) -> dict[str, Floats]:
-    """Jain's index of each direction's flows."""
+    """Return Jain's index of each direction's flows."""
     return {
         label: at_steps(file, f"TCP {label.lower()} fairness")[1]
         for label in ("Download", "Upload")
@@ -201,7 +203,7 @@ def of_fairness(file: FlentFile) -> dict[str, Floats]:
 
 
 def ellipsis(series: str, label: str) -> Drawer:
-    """The 2-sigma covariance ellipse of throughput against latency, with the median."""
+    """Draw the 2-sigma covariance ellipse of throughput against latency, with the median."""
 
     def draw(files: Files) -> DrawnPlot:
         if len(files) > 1:

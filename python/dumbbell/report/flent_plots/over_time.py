@@ -39,7 +39,7 @@ _PANEL_HEIGHT = 170
 def _over_time(
     lines: Sequence[Line], y_title: str, *, scaled: bool = False, what: str
 ) -> DrawnPlot:
-    """Lines with one axis, or two where some ask for the second."""
+    """Draw lines with one axis, or two if some use the second axis."""
     lines = [line for line in lines if len(line.x)]
     if not lines:
         raise no_data(what)
@@ -60,7 +60,7 @@ def _over_time(
 def _lines(
     lines: Sequence[Line], all_lines: Sequence[Line], y_title: str, scaled: bool
 ) -> alt.Chart:
-    """The lines of one axis, in the colours and dashes they have among all."""
+    """Draw the lines of one axis, with colours and dashes unique among all lines."""
     colour, dash = _colours_and_dashes(all_lines)
     chart: alt.Chart = (
         alt.Chart(_frame(lines))
@@ -77,7 +77,7 @@ def _lines(
 
 
 def _scale(lines: Sequence[Line], scaled: bool) -> alt.Scale:
-    """All values, or those between the 5th and the 95th percentile."""
+    """Return a scale of all values, or of those between the 5th and the 95th percentile."""
     if not scaled:
         return alt.Scale(zero=False, nice=True)
     low, high = np.percentile(np.concatenate([line.y for line in lines]), (5, 95))
@@ -85,7 +85,7 @@ def _scale(lines: Sequence[Line], scaled: bool) -> alt.Scale:
 
 
 def _colours_and_dashes(lines: Sequence[Line]) -> tuple[alt.Color, Any]:
-    """Where there are more series than colours, those that share one differ in their dashes."""
+    """Return colours and dashes: series of the same colour have different dashes."""
     labels = [line.label for line in lines]
     colours = iter(theme.SERIES * len(labels))
     of = [theme.BLACK if line.average else next(colours) for line in lines]
@@ -113,10 +113,10 @@ def _frame(lines: Sequence[Line]) -> pl.DataFrame:
 
 
 def series_of(prefix: str, *, average: bool = True, second_axis: bool = False) -> Lines:
-    """Every measured series of a kind, and their average smoothed in black."""
+    """Return every measured series of a kind, and their smoothed average in black."""
 
     def lines(file: FlentFile) -> list[Line]:
-        """Those of a file; none where it has no such series."""
+        """Return the lines of a file; none if it has no such series."""
         word = "Ping " if second_axis else ""
         found = [
             Line(word + (name.removeprefix(prefix).strip(": ") or prefix.strip()),
@@ -141,12 +141,12 @@ pings_right = series_of("Ping (ms)", average=False, second_axis=True)
 
 
 def totals(file: FlentFile) -> list[Line]:
-    """Throughput of each direction, and latency on the right."""
+    """Return the throughput of each direction, and latency on the right axis."""
     return [*bandwidth(file), *_ping_right(file)]
 
 
 def bandwidth(file: FlentFile) -> list[Line]:
-    """Throughput of each direction, or of each flow where there are no sums."""
+    """Return the throughput of each direction, or of each flow without sums."""
     summed = "TCP upload sum" in file.results
     lines = []
     for label, series in rate_series(file).items():
@@ -164,14 +164,14 @@ def _ping_right(file: FlentFile) -> list[Line]:
 
 
 def bandwidth_of_5s(file: FlentFile) -> list[Line]:
-    """Throughput of each flow, means over five seconds."""
+    """Return the throughput of each flow, as means over five seconds."""
     width = max(1, round(5.0 / (file.number("STEP_SIZE") or 0.2)))
     found = ((label, *at_steps(file, series)) for label, series in rate_series(file).items())
     return [Line(label, x, smooth(y, width)) for label, x, y in found]
 
 
 def pings_smoothed(file: FlentFile) -> list[Line]:
-    """Latency, and its mean over five steps."""
+    """Return latency, and its mean over five steps."""
     found = pings(file)
     width = SMOOTHED_STEPS // 2
     return found + [Line(f"{line.label}, mean of {width}", line.x, smooth(line.y, width),
@@ -179,10 +179,10 @@ def pings_smoothed(file: FlentFile) -> list[Line]:
 
 
 def raw(key: str, prefix: str, *, label: str = "{}", second_axis: bool = False) -> Lines:
-    """One key of the samples, of every series that has it."""
+    """Return one key of the samples, of every series that has it."""
 
     def lines(file: FlentFile) -> list[Line]:
-        """Those of a file; none where it has no such series."""
+        """Return the lines of a file; none if it has no such series."""
         return [
             Line(label.format(line.label).strip(), line.x, line.y, second_axis)
             for line in raw_lines(file, key, prefix)
@@ -202,19 +202,19 @@ pacing = raw("tcp_pacing_rate", "TCP", label="{}: pacing")
 
 
 def timed(*parts: Lines, y: str, what: str, scaled: bool = False) -> Drawer:
-    """A plot of all these lines.
+    """Return a plot of all these lines.
 
     Args:
-        parts: Where they come from.
+        parts: Functions that return the lines.
         y: Title of the left axis.
-        what: Shown, in a sentence.
+        what: Caption, in a sentence.
         scaled: Whether the axis ends at the 5th and 95th percentile.
     """
     return lambda files: _over_time(lines_of(files, *parts), y, scaled=scaled, what=what)
 
 
 def panels(*of: tuple[Lines, str, str, bool]) -> Drawer:
-    """Plots one above the other: lines, title of the axis, name, whether it is scaled."""
+    """Return stacked plots: lines, title of the axis, name, and whether the axis is scaled."""
 
     def draw(files: Files) -> DrawnPlot:
         charts, frames = [], []
@@ -233,7 +233,7 @@ def panels(*of: tuple[Lines, str, str, bool]) -> Drawer:
 
 
 def all_panels(*, scaled: bool) -> Drawer:
-    """Download, upload and latency."""
+    """Return download, upload and latency."""
     return panels(
         (downloads, f"Download ({RATE})", "download", scaled),
         (uploads, f"Upload ({RATE})", "upload", scaled),
@@ -242,7 +242,7 @@ def all_panels(*, scaled: bool) -> Drawer:
 
 
 def drops(files: Files) -> DrawnPlot:
-    """Points where a step had drops or marks."""
+    """Draw points at steps with drops or marks."""
     frames = []
     series = sum(len(file.raw_values) for file in files.values())
     for key, what in (("dropped", "drops"), ("ecn_mark", "ECN marks")):
@@ -268,7 +268,7 @@ def drops(files: Files) -> DrawnPlot:
         )
         .properties(width=theme.FIGURE_WIDTH, height=theme.FIGURE_HEIGHT)
     )
-    # Vega gives a legend without entries, and the figure around it, an endless size.
+    # Vega gives a legend without entries, and its figure, an infinite size.
     if labels:
         colours = alt.Scale(domain=labels, range=palette[: len(labels)])
         chart = chart.encode(

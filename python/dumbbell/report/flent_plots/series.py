@@ -1,4 +1,4 @@
-"""What the plots are made of: series of a data file at its steps, and a plot that was drawn."""
+"""Input of the plots: series of a data file at its steps; and the type of a drawn plot."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ SMOOTHED_STEPS = 10
 RATE, LATENCY = "Mbit/s", "Latency (ms)"
 _DEFAULT_DELAY_S = 5.0
 MOST_POINTS = 40_000
-"""In a plot. A file of somebody can have millions, and each takes kilobytes while it is drawn."""
+"""Maximum points in a plot. A file can contain millions, and each takes kilobytes in drawing."""
 _FEWEST_POINTS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnPlot:
-    """A chart, the data in it, and what it shows.
+    """A chart, its data, and a caption.
 
     Attributes:
-        chart: Altair's.
-        data: What it shows.
-        caption: In a sentence.
+        chart: Altair chart.
+        data: Data of the chart.
+        caption: Caption, in a sentence.
     """
 
     chart: alt.Chart | alt.LayerChart | alt.VConcatChart | alt.HConcatChart
@@ -45,7 +45,7 @@ class Line:
         x: Seconds from the test's start, shape (n,).
         y: Values there, in the axis' unit.
         second_axis: Whether it belongs to the axis on the right.
-        average: Whether it is drawn as one: black, and thicker.
+        average: Whether it is drawn as an average: black, and thicker.
     """
 
     label: str
@@ -56,24 +56,23 @@ class Line:
 
 
 Files = Mapping[str, FlentFile]
-"""What tells each file's series from those of the others in one plot, to the file; the only one has
-an empty name."""
+"""Files by the name that distinguishes their series in a plot; a single file has an empty name."""
 Drawer = Callable[[Files], DrawnPlot]
 Lines = Callable[[FlentFile], list[Line]]
 
 
 def no_data(what: str) -> SpecError:
-    """What to raise when a file has nothing that a plot would show."""
+    """Return the exception for a file without data for a plot."""
     return SpecError("plot", what, "a plot that the file has data for")
 
 
 def titled(label: str, title: str) -> str:
-    """A series' label in a plot of several files."""
+    """Return a series' label in a plot of several files."""
     return f"{label}, {title}" if title else label
 
 
 def lines_of(files: Files, *parts: Lines) -> list[Line]:
-    """The lines of every file; of several, averages have colours, as one black tells nothing."""
+    """Return the lines of every file; with several files, averages are coloured, not black."""
     return [
         replace(line, label=titled(line.label, title), average=line.average and not title)
         for title, file in files.items()
@@ -83,7 +82,7 @@ def lines_of(files: Files, *parts: Lines) -> list[Line]:
 
 
 def at_steps(file: FlentFile, series: str) -> tuple[Floats, Floats]:
-    """Times (s) and values of a series where it has any, shape (n,) each."""
+    """Return times (s) and values of a series, where defined, shape (n,) each."""
     values = file.results.get(series, [])
     pairs = [(x, v) for x, v in zip(file.x_values, values, strict=False) if v is not None]
     both = np.array(pairs, dtype=np.float64).reshape(-1, 2)
@@ -91,7 +90,7 @@ def at_steps(file: FlentFile, series: str) -> tuple[Floats, Floats]:
 
 
 def smooth(values: Floats, width: int = SMOOTHED_STEPS) -> Floats:
-    """Means over ``width`` neighbours, fewer at the ends."""
+    """Return means over ``width`` neighbours, fewer at the ends."""
     if len(values) < 2:
         return values
     sums = np.concatenate(([0.0], np.cumsum(values)))
@@ -103,13 +102,13 @@ def smooth(values: Floats, width: int = SMOOTHED_STEPS) -> Floats:
 
 
 def measured_series(file: FlentFile, prefix: str) -> list[str]:
-    """Series of a kind that were measured, not made of others."""
+    """Return the measured series of a kind, excluding derived ones."""
     names = (s for s in file.results if s.startswith(prefix))
     return [s for s in names if is_series(s) and is_measured(file, s)]
 
 
 def is_series(name: str) -> bool:
-    """``TCP upload::1`` is one; ``TCP upload BE::tcp_cwnd`` is a column of samples."""
+    """Return whether it is a series: ``TCP upload BE::tcp_cwnd`` is a column of samples."""
     return "::" not in name or name.rpartition("::")[2].isdecimal()
 
 
@@ -118,12 +117,12 @@ def _first(file: FlentFile, *names: str) -> str | None:
 
 
 def ping_series(file: FlentFile) -> str | None:
-    """The latency that plots of totals have."""
+    """Return the latency series for plots of totals."""
     return _first(file, "Ping (ms) avg", "Ping (ms) ICMP")
 
 
 def rate_series(file: FlentFile) -> dict[str, str]:
-    """Label to series: the sums of both directions, or every flow where there are none."""
+    """Return series by label: the sums of both directions, or every flow without sums."""
     sums = {
         label: f"TCP {label.lower()} sum"
         for label in ("Download", "Upload")
@@ -138,14 +137,14 @@ def _capital(text: str) -> str:
 
 
 def delay_of_s(file: FlentFile) -> float:
-    """How long the test waits before its load and after it, ``-d``; a file of Flent has it not."""
+    """Return the delay before and after the load, ``-d``, which Flent's files do not contain."""
     ours = file.metadata.get("DUMBBELL")
     delay = ours.get("delay_s") if isinstance(ours, Mapping) else None
     return float(delay) if isinstance(delay, int) else _DEFAULT_DELAY_S
 
 
 def loaded(file: FlentFile, x: Floats, y: Floats) -> Floats:
-    """The values without those of the first and the last delay."""
+    """Return the values, excluding the delays before and after the load."""
     delay_s = delay_of_s(file)
     last = (file.x_values[-1] if file.x_values else 0.0) - delay_s
     kept: Floats = y[(x > delay_s) & (x <= last)]
@@ -153,12 +152,12 @@ def loaded(file: FlentFile, x: Floats, y: Floats) -> Floats:
 
 
 def fewer(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
-    """At most `most` points that a line through them looks the same: of each stretch the ends.
+    """Thin to at most `most` points without a visible change: the extremes of each stretch.
 
     Args:
         x: Ascending, shape (n,).
         y: Values there.
-        most: Points to keep, at least 2; of every stretch the least and the largest value.
+        most: Points to keep, at least 2; of every stretch the minimum and the maximum.
     """
     if len(x) <= most:
         return x, y
@@ -172,7 +171,7 @@ def fewer(x: Floats, y: Floats, most: int) -> tuple[Floats, Floats]:
 
 
 def same_quantiles(values: Floats, most: int) -> Floats:
-    """At most `values` values, at even ranks from the least to the largest."""
+    """Return at most `most` values, at equidistant ranks from minimum to maximum."""
     if len(values) <= most:
         return values
     ranks = np.linspace(0, len(values) - 1, most).round().astype(np.int64)
@@ -181,12 +180,12 @@ def same_quantiles(values: Floats, most: int) -> Floats:
 
 
 def points_each(series: int) -> int:
-    """How many points of each of `series` series there can be in a plot."""
+    """Return the maximum points of each of `series` series in a plot."""
     return max(_FEWEST_POINTS, MOST_POINTS // max(1, series))
 
 
 def raw_lines(file: FlentFile, key: str, prefix: str) -> list[Line]:
-    """From the series at the steps, or from the samples where a file has only those."""
+    """Return lines from the series at the steps, or from the samples if a file has only those."""
     lines = []
     for name, samples in file.raw_values.items():
         if not name.startswith(prefix) or not is_series(name):
