@@ -1,1 +1,1 @@
-"""Advice for a line: candidates of a router's settings, run on its twin over what is not known."""
+"""Advice for a line: candidate router settings, run on its twin over the twin's uncertainty."""

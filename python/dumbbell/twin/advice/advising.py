@@ -1,8 +1,9 @@
-"""Candidates run on the lines that a twin may be, paired; and the one that is advised.
+"""Paired runs of the candidates on lines drawn from a twin's uncertainty, and the choice.
 
-Every candidate runs on every drawn line with the same random numbers. Of the candidates whose call
-waits, at the 95th percentile and in the mean over the lines, no more than 2 ms longer than the
-best one's, the one with the greatest throughput is advised; nothing at all, where it is as good.
+Every candidate runs on every drawn line with the same random numbers. The 95th percentile of the
+call's round-trip time, averaged over the lines, is computed for each candidate. Of the candidates
+within 2 ms of the minimum, the one with the highest throughput is advised; if changing nothing is
+as good, that is advised.
 """
 
 from __future__ import annotations
@@ -27,25 +28,26 @@ from dumbbell.twin.result import Trust
 from dumbbell.twin.scene import Way
 
 LINES = 8
-"""Drawn from what is not known of the twin; each is one run of every candidate."""
+"""Number of lines drawn from the twin's uncertainty; each is one run of every candidate."""
 ROUND_TRIP_TOLERANCE_MS = 2.0
-"""A call that waits so much longer is as good."""
+"""Round-trip times within this difference count as equal."""
 RATE_TOLERANCE = 0.02
 _DURATION_S, _WARM_UP_S = 20, 4
 _MOST_BITS = 2e9
-"""Of a run at the line's rates: faster lines run for less time."""
+"""Maximum traffic of a run at the line's rates: faster lines run for a shorter time."""
 _LEAST_S = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What a candidate did on each drawn line.
+    """Results of a candidate on each drawn line.
 
     Attributes:
         candidate: The setting.
-        rtt_p95_ms: 95th percentile of the round trips of what must not wait; a value a line.
-        lost: Share of its requests without an answer.
-        goodput_mbps: By direction that the use fills.
+        rtt_p95_ms: 95th percentile of the round-trip time of the interactive probe; one value per
+            line.
+        lost: Share of the probe's unanswered requests.
+        goodput_mbps: Goodput by direction filled by the use.
     """
 
     candidate: Candidate
@@ -55,30 +57,30 @@ class Trial:
 
     @property
     def total_mbps(self) -> list[float]:
-        """Goodput of all directions, a value a line."""
+        """Return the goodput of all directions, one value per line."""
         return [math.fsum(each) for each in zip(*self.goodput_mbps.values(), strict=True)]
 
     @property
     def round_trip(self) -> Estimate:
-        """Where it will be on the real line: a 95 % prediction interval, ms."""
+        """Return the 95 % prediction interval for the real line, ms."""
         return prediction_interval(self.rtt_p95_ms)
 
     def goodput(self, way: Way) -> Estimate:
-        """The same of the throughput, Mbit/s."""
+        """Return the 95 % prediction interval of the throughput, Mbit/s."""
         return prediction_interval(self.goodput_mbps[way])
 
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What to set.
+    """The recommended setting.
 
     Attributes:
-        use: For what.
-        trials: Of all candidates, in their order.
-        best: The advised one.
+        use: The use of the line.
+        trials: Trials of all candidates, in their order.
+        best: The advised candidate.
         runner_up: The next by the same rule.
-        slower_ms: Round trip of the runner-up less that of the best, paired, ms.
-        less_mbps: Throughput of the same, Mbit/s.
+        slower_ms: Round-trip time of the runner-up minus that of the best, paired, ms.
+        less_mbps: Throughput of the runner-up minus that of the best, paired, Mbit/s.
     """
 
     use: Use
@@ -90,12 +92,12 @@ class Advice:
 
     @property
     def nothing(self) -> Trial:
-        """The line as it is."""
+        """Return the trial of the unchanged line."""
         return self.trials[0]
 
 
 def why_no_advice(known: KnownLine, use: Use) -> str:
-    """Why a twin carries no advice for a use; empty where it does."""
+    """Return why a twin does not support advice for a use; empty if it does."""
     if known.trust is Trust.FAILS:
         return "the twin predicts badly what it was not fitted to"
     missing = [way.value for way in use.ways if way not in known.ways]
@@ -119,10 +121,10 @@ def advise(
 
     Args:
         known: The line; there must be no reason against advice (`why_no_advice`).
-        use: What it is used for.
-        seed: Of lines and runs.
-        jobs: Threads; 0 for one a core.
-        tell: Called with what is being done.
+        use: The use of the line.
+        seed: Seed of lines and runs.
+        jobs: Threads; 0 for one per core.
+        tell: Called with progress messages.
     """
     tried = list(candidates(known.line, use.ways))
     lines = known.drawn(LINES, seed)
@@ -146,11 +148,11 @@ def advise(
 
 
 def chosen(use: Use, trials: Sequence[Trial]) -> Advice:
-    """The advised candidate and the runner-up.
+    """Return the advised candidate and the runner-up.
 
     Args:
-        use: For what.
-        trials: Nothing at all first, and one more at least.
+        use: The use of the line.
+        trials: Trials: the unchanged line first, and at least one other.
     """
     best = _best(trials)
     rest = [each for each in trials if each is not best]
@@ -166,7 +168,7 @@ def chosen(use: Use, trials: Sequence[Trial]) -> Advice:
 
 
 def _best(trials: Sequence[Trial]) -> Trial:
-    """Of those that wait as little as the least, the one that carries most."""
+    """Return the trial with the highest throughput among those with nearly the minimum delay."""
     waits = {id(each): float(np.mean(each.rtt_p95_ms)) for each in trials}
     least = min(waits.values())
     short = [each for each in trials if waits[id(each)] <= least + ROUND_TRIP_TOLERANCE_MS]
@@ -179,7 +181,7 @@ def _best(trials: Sequence[Trial]) -> Trial:
 
 
 def use_experiment(line: Line, use: Use, seed: int) -> Experiment:
-    """A use of a line, with whatever stands in its router."""
+    """Return the experiment of a use on a line, with the line's router setting."""
     bits = line.up.rate_bps + line.down.rate_bps
     length_s = max(_LEAST_S, min(_DURATION_S, round(_MOST_BITS / bits)))
     document: dict[str, Any] = {

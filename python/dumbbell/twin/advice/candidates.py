@@ -1,4 +1,4 @@
-"""Settings of a router that are tried, each with the lines that set it."""
+"""Candidate settings of a router, each with the lines that configure it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dumbbell.twin.scene import Way
 
 CAKE_SHARES = (0.8, 0.85, 0.9, 0.95, 0.98)
 FQ_CODEL_SHARES = (0.85, 0.9, 0.95)
-"""Of the rate, to which a router shapes; OpenWrt's pages say 85, 90 or 95 %."""
+"""Shares of the rate to which a router shapes; OpenWrt's pages recommend 85, 90 or 95 %."""
 _BURST_S = 0.001
 _LEAST_BURST_BYTES = 1600
 _STEP_BPS = 10_000
@@ -21,9 +21,9 @@ class Candidate:
     """A setting of the router.
 
     Attributes:
-        name: As one says it: ``cake at 90 %``.
+        name: Name, such as ``cake at 90 %``.
         qdisc: ``cake`` or ``fq_codel``; empty for no shaping.
-        rates_bps: To which it shapes, by direction.
+        rates_bps: Shaping rates by direction.
     """
 
     name: str
@@ -31,7 +31,7 @@ class Candidate:
     rates_bps: tuple[tuple[Way, int], ...] = ()
 
     def on(self, line: Line) -> Line:
-        """A line with this router."""
+        """Return a line with this router."""
         rates = dict(self.rates_bps)
         texts = {way: self._text(rates[way]) if way in rates else PLAIN for way in Way}
         return replace(line, router_up=texts[Way.UP], router_down=texts[Way.DOWN])
@@ -44,7 +44,7 @@ class Candidate:
 
     @property
     def tc_lines(self) -> list[str]:
-        """What one types on a router whose port to the modem is ``$WAN``."""
+        """Return the commands for a router whose port to the modem is ``$WAN``."""
         rates = dict(self.rates_bps)
         lines = []
         if Way.UP in rates:
@@ -71,7 +71,7 @@ class Candidate:
 
     @property
     def sqm_stanza(self) -> str:
-        """Of ``/etc/config/sqm`` on OpenWrt; rates in kbit/s, 0 leaves a direction alone."""
+        """Return a stanza of ``/etc/config/sqm`` on OpenWrt; kbit/s, 0 disables a direction."""
         if not self.qdisc:
             return ""
         rates = dict(self.rates_bps)
@@ -99,11 +99,11 @@ def _tbf(rate_bps: int) -> list[str]:
 
 
 def candidates(line: Line, ways: Sequence[Way]) -> Iterator[Candidate]:
-    """Nothing at all, then cake and fq_codel at shares of the rates.
+    """Return the unchanged line, then cake and fq_codel at shares of the rates.
 
     Args:
-        line: The twin's.
-        ways: Directions that are filled, so that something is tried; others are left alone.
+        line: The twin's line.
+        ways: Directions that are filled and shaped; others are unchanged.
     """
     yield Candidate("nothing", "")
     for qdisc, shares in (("cake", CAKE_SHARES), ("fq_codel", FQ_CODEL_SHARES)):

@@ -1,4 +1,4 @@
-"""What advice needs of a twin: the line, how far it may be from it, and whether it is trusted."""
+"""The parts of a twin used for advice: the line, its uncertainty, and whether it is trusted."""
 
 from __future__ import annotations
 
@@ -28,23 +28,23 @@ from dumbbell.twin.scene import Way
 
 LARGEST_TWIN_BYTES = 1 << 20
 _OF_LEVEL = 1.96
-"""Standard deviations from the middle to an end of an interval of 95 %."""
+"""Standard deviations from the centre to an end of a 95 % interval."""
 _UNKNOWN_SIZE = 0.5
-"""Of a size that is not identifiable: the standard deviation of its logarithm."""
+"""Standard deviation of the logarithm of a size that is not identifiable."""
 
 
 @dataclass(frozen=True, slots=True)
 class KnownLine:
-    """A line and what is not known of it.
+    """A line and its uncertainty.
 
     Attributes:
-        line: The twin's.
-        ways: Directions that were measured.
+        line: The twin's line.
+        ways: The measured directions.
         spreads: Standard deviation over value of ``rate up``, ``rate down``, ``base round trip``,
             ``buffer up`` and ``buffer down``.
-        trust: Whether it predicted.
-        sources: Of what it was made.
-        unexplained: Directions whose delays no discipline that was tried explains.
+        trust: Whether its predictions were correct.
+        sources: Names of the measured files.
+        unexplained: Directions whose delays no tried discipline explains.
     """
 
     line: Line
@@ -55,11 +55,11 @@ class KnownLine:
     unexplained: tuple[Way, ...] = ()
 
     def drawn(self, count: int, seed: int) -> list[Line]:
-        """Lines that may be the real one: the twin's first, then drawn from the intervals.
+        """Return possible real lines: the twin's first, then lines drawn from the intervals.
 
         Args:
-            count: How many, one and more.
-            seed: Of the draws.
+            count: Number of lines, at least one.
+            seed: Seed of the draws.
         """
         random = np.random.Generator(np.random.PCG64(seed))
         found = [self.line]
@@ -80,14 +80,14 @@ class KnownLine:
 
 
 def known_line(document: Mapping[str, Any], source: str) -> KnownLine:
-    """The line of a twin's JSON.
+    """Return the line of a twin's JSON.
 
     Args:
-        document: As `Twin.document`; hostile until read.
-        source: What to call it in errors.
+        document: As of `Twin.document`; untrusted until checked.
+        source: Its name in error messages.
 
     Raises:
-        SpecError: Something is lacking, or out of range.
+        SpecError: A value is missing or out of range.
     """
     line = _object(document, "line", source)
     ends = {way: _end(_object(line, way.value, f"{source}: line"), source) for way in Way}
@@ -110,15 +110,15 @@ def known_line(document: Mapping[str, Any], source: str) -> KnownLine:
 
 
 def known_line_of(twin: Twin) -> KnownLine:
-    """The same of a twin that was just found."""
+    """Return the line of a twin that was just estimated."""
     return known_line(twin.document, "twin")
 
 
 def read_known_line(path: Path) -> KnownLine:
-    """Of ``twin.json``, or of the folder that it lies in.
+    """Read the line from ``twin.json``, or from its folder.
 
     Raises:
-        SpecError: It is no twin's.
+        SpecError: It is not a twin.
         OSError: It cannot be read.
     """
     file = path / "twin.json" if path.is_dir() else path

@@ -1,4 +1,4 @@
-"""What a line is used for: what must not wait, and what fills it meanwhile."""
+"""Uses of a line: a delay-sensitive application, and the competing traffic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from dumbbell.spec.refusal import nearest, one_of
 from dumbbell.twin.scene import Way
 
 PROBE = "interactive"
-"""Name of what must not wait."""
+"""Name of the delay-sensitive flow's probe."""
 _START = "1s"
 
 
@@ -23,10 +23,10 @@ class Use:
     """A use of a line.
 
     Attributes:
-        word: What is typed.
-        sentence: As one says it.
-        what: What must not wait, such as ``the call``.
-        flows: Tables of flows between ``laptop`` and ``server``, as a file has them.
+        word: Word on the command line.
+        sentence: Description, as a sentence.
+        what: The delay-sensitive application, such as ``the call``.
+        flows: Tables of flows between ``laptop`` and ``server``, as in a file.
         probe: Table of the probe.
     """
 
@@ -38,7 +38,7 @@ class Use:
 
     @property
     def ways(self) -> list[Way]:
-        """Directions that it fills."""
+        """Return the directions that it fills."""
         senders = {flow["from"] for flow in self.flows}
         return [way for way, sender in _SENDERS.items() if sender in senders]
 
@@ -69,7 +69,7 @@ def _probe(interval: str, payload: str) -> dict[str, Any]:
     }
 
 
-# G.711 in packets of 20 ms: 160 bytes of sound and 12 of RTP (RFC 3551, RFC 3550).
+# G.711 in packets of 20 ms: 160 bytes of audio and 12 of RTP (RFC 3551, RFC 3550).
 _CALL, _GAME, _REQUEST = _probe("20ms", "172B"), _probe("33ms", "60B"), _probe("50ms", "100B")
 USES: tuple[Use, ...] = (
     Use(
@@ -94,14 +94,14 @@ USES: tuple[Use, ...] = (
         _REQUEST,
     ),
 )
-"""Those that have names."""
+"""The named uses."""
 
 
 def use_of(asked: str) -> Use:
-    """The use that somebody names, by its word or its sentence, or of a file of their own.
+    """Return the use of a given word or sentence, or of a user's file.
 
-    A file ends in ``.toml`` and has ``[[flows]]`` and one of ``[[probes]]`` between the hosts
-    ``laptop`` and ``server``, as an experiment's.
+    A file ends in ``.toml`` and has ``[[flows]]`` and one ``[[probes]]`` between the hosts
+    ``laptop`` and ``server``, as in an experiment.
 
     Raises:
         SpecError: There is no such use, or the file has none.
@@ -129,7 +129,7 @@ def _of_file(path: Path) -> Use:
     if not isinstance(flows, list) or not isinstance(probes, list) or len(probes) != 1 or not flows:
         raise SpecError(f"--for {path.name}", ", ".join(map(str, document)) or "nothing", allowed)
     link = {"a": "laptop", "b": "server"}
-    # Checked as an experiment is, in a network of its own.
+    # Checked like an experiment, in a separate network.
     checked = Experiment.model_validate(
         {"name": "use", "duration": "10s", "links": [link], "flows": flows, "probes": probes}
     )
@@ -138,7 +138,7 @@ def _of_file(path: Path) -> Use:
 
 
 def flow_names(flows: Sequence[Mapping[str, Any]]) -> dict[str, Way]:
-    """Names of the flows that run, each with its direction."""
+    """Return the names of the flows that run, each with its direction."""
     found: dict[str, Way] = {}
     for flow in flows:
         way = Way.UP if flow["from"] == "laptop" else Way.DOWN

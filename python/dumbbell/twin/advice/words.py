@@ -1,4 +1,4 @@
-"""Advice in sentences, and a table of what was tried."""
+"""Advice as sentences, and a table of the trials."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _number(estimate: Estimate) -> str:
 
 
 def answer(advice: Advice) -> str:
-    """What to set, and what to expect of it."""
+    """State the recommended setting, and its expected effect."""
     best = advice.best
     rates = listed(f"{_number(best.goodput(way))} Mbit/s {way.value}" for way in best.goodput_mbps)
     expects = (
@@ -34,7 +34,7 @@ def answer(advice: Advice) -> str:
 
 
 def runner_up(advice: Advice) -> str:
-    """The next best setting, and what it would cost."""
+    """State the next best setting, and its disadvantage."""
     slower, less = advice.slower_ms, advice.less_mbps
     return (
         f"Runner-up: {advice.runner_up.candidate.name}. Its difference, line by line: "
@@ -43,7 +43,7 @@ def runner_up(advice: Advice) -> str:
 
 
 def caution(advice: Advice, known: KnownLine) -> str:
-    """On what it stands."""
+    """State the basis of the advice."""
     lines = len(advice.best.rtt_p95_ms)
     tested = (
         "the twin predicted what it was not fitted to"
@@ -58,7 +58,7 @@ def caution(advice: Advice, known: KnownLine) -> str:
 
 
 def trials_table(advice: Advice) -> Table:
-    """A row a setting."""
+    """Return a table with a row per setting."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("setting", no_wrap=True)
     table.add_column("95 % (ms)", justify="right", no_wrap=True)
