@@ -26,7 +26,7 @@ function packets(engine, queue, event) {
 }
 
 /** Samples of the first flow.
- * @param {import("./columns.js").Columns} engine @param {number} all flows that there are */
+ * @param {import("./columns.js").Columns} engine @param {number} all number of flows */
 function flow(engine, all) {
   const [t_ns, inflight, srtt_ns, delivered] = ["t_ns", "inflight_pkts", "srtt_ns", "delivered_payload_bytes"].map(
     (name) => engine.column(`flow_samples.${name}`).filter((/** @type {number} */ _, /** @type {number} */ i) => i % all === 0),

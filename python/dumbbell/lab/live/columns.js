@@ -93,7 +93,7 @@ export function utilizationSoFar(engine, described, queues) {
 }
 
 /** Samples of queues between two instants.
- * @param {Columns} engine @param {number} all queues that there are @param {number[]} queues
+ * @param {Columns} engine @param {number} all number of queues @param {number[]} queues
  * @param {string} name of a column of `queue_samples` @param {number} from_s @param {number} until_s
  * @param {number} most points of a line
  * @returns {{t_s: Float64Array, values: Float64Array[]}} a line for each queue */

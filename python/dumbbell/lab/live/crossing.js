@@ -5,10 +5,10 @@ const LEAST_SIDE = 0.05;
 
 /** Compares the flows of two runs quantile by quantile (`dumbbell.stats.cdf_crossings`).
  * @param {ArrayLike<number>} first throughputs of one run, the lowest first
- * @param {ArrayLike<number>} second of the other
- * @returns {{share: number, crossing: number}} the share of the levels at which the first's are
- *   higher, equal ones by half; and the level that best parts those where it is from those where
- *   the other is, NaN where one is higher at nearly all */
+ * @param {ArrayLike<number>} second throughputs of the other run
+ * @returns {{share: number, crossing: number}} share of the levels at which those of the first are
+ *   higher, ties counted by half; and the level that best separates levels where the first is higher
+ *   from those where the second is, NaN if one is higher at nearly all levels */
 export function compared(first, second) {
   const all = first.length * second.length;
   if (!all) return { share: NaN, crossing: NaN };

@@ -108,7 +108,7 @@ export class Bet {
     this.input.setAttribute("aria-valuetext", words);
   }
 
-  /** @param {number} value that was found */
+  /** @param {number} value the result */
   settle(value) {
     const said = this.wasMoved ? `You bet ${this.words(this.value)}. ` : "";
     this.close(`${said}It is ${this.words(value)}. ${this.bet.lesson}`);

@@ -53,7 +53,7 @@ export class Replications {
   }
 
   /** Continues from the runs shown, after a time without changes.
-   * @param {Asked} asked @param {Record<string, number>[]} first of replication 0, by arm */
+   * @param {Asked} asked @param {Record<string, number>[]} first numbers of replication 0, by arm */
   soon(asked, first) {
     this.stop();
     this.drawn = first.map(() => ({}));

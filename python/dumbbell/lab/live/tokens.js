@@ -9,7 +9,7 @@ const LARGEST_SHIFT = 34n;
 const TICK_NS = 64n;
 
 /** A rate as a factor and a shift of 32 bits (`psched_ratecfg_precompute`).
- * @param {number} rate_bps @returns {(bytes: number) => number} what so many bytes cost, ns */
+ * @param {number} rate_bps @returns {(bytes: number) => number} cost of a number of bytes, ns */
 export function costOf(rate_bps) {
   const bytes_per_s = BigInt(Math.max(1, Math.floor(rate_bps / 8)));
   const multiplier = (/** @type {bigint} */ shift) => (NS_PER_S << shift) / bytes_per_s;
@@ -41,10 +41,10 @@ export function bucketOf({ police, qdisc }) {
  * each packet that consumes tokens.
  * @param {{depth_ns: number, cost_ns: (bytes: number) => number}} bucket
  * @param {ArrayLike<number>} times_ns when tokens were taken, in order
- * @param {ArrayLike<number>} bytes that took them @param {number} until_ns end of the line
- * @param {{t_ns: number, tokens_ns: number}} since where the line begins; at 0 with a full bucket when left out
+ * @param {ArrayLike<number>} bytes of these packets @param {number} until_ns end of the line
+ * @param {{t_ns: number, tokens_ns: number}} since start of the line; time 0 with a full bucket when left out
  * @returns {{t_ns: number[], tokens_ns: number[], left_ns: Float64Array, spilled_ns: number}}
- *   corners; what each packet left; and what came to a full bucket and was lost to it */
+ *   vertices; tokens left after each packet; and tokens lost because the bucket was full */
 export function levels({ depth_ns, cost_ns }, times_ns, bytes, until_ns, since = { t_ns: 0, tokens_ns: depth_ns }) {
   const costs = new Map();
   const t_ns = [since.t_ns], tokens_ns = [since.tokens_ns];

@@ -15,24 +15,24 @@ const ROW = 15;
  * @typedef {{label: string, x: number[], y: number[], arm: string, when: Record<string, number>,
  *   is_published: boolean, picture: string}} Curve
  *
- * `values` is control to the value of its stop; `curves` are those that are shown at these values;
- * while `isBetOpen` nothing may be drawn that tells the answer, and `isBetShown` while its mark is seen;
+ * `values` are the values of the stops by control; `curves` are the curves shown at these values;
+ * while `isBetOpen` the answer must not be drawn; `isBetShown` while the bet's mark is visible;
  * `cursor_s` is null without one.
  * @typedef {{hero: any, options: Record<string, any>, values: Record<string, number>, arms: Arm[],
  *   curves: Curve[], isBetOpen: boolean, isBetShown: boolean, bet: number, cursor_s: number | null}} State
  *
- * Where the bet's mark stands in the first picture, and which way it is moved; see `View`.
+ * Position of the bet's mark in the first picture, and its direction of motion; see `View`.
  * @typedef {{moves: "x" | "y", at?: number, share?: number}} BetPlace
  *
- * `pictures`: the first is the largest. `clocks`: those that have time across and share the cursor,
- * or a function that says which. `instants`: those of them, if any, whose axis is the run's own time; a
- * form that says so has a lens on the first queue of each arm. A form with `beside` has one on all queues of
- * all arms, one below the other; its pictures' time begins when counting does (`options.window_s` long), and
- * each flow has an ink. `numbers`: what the table says, in this order. `draw` draws
- * one of them and gives its chart. `words` says in words what each picture shows. `betPlace`: where the mark of the
- * bet stands in the first picture, and whether it is moved up and down or from side to side; the
- * other coordinate is a value or a share of the picture. `compared` gives, for each arm in its place,
- * numbers that take the whole runs of all of them.
+ * `pictures`: the first is the largest. `clocks`: pictures with a horizontal time axis and a common cursor,
+ * or a function that returns them. `instants`: those of them, if any, whose axis is simulated time; a
+ * form with `instants` has a lens on the first queue of each arm. A form with `beside` has a lens on all queues of
+ * all arms, one below the other; its pictures' time begins after the warm-up (`options.window_s` long), and
+ * each flow has an ink. `numbers`: rows of the table, in this order. `draw` draws
+ * a picture and returns its chart. `words` returns a text description of each picture. `betPlace`: position of the
+ * bet's mark in the first picture, and whether it moves vertically or horizontally; the
+ * other coordinate is a value or a share of the picture. `compared` returns, for each arm in order,
+ * numbers computed from the complete runs of all arms.
  * @typedef {{pictures: (hero: any) => {id: string, label: string, height: number}[],
  *   clocks: string[] | ((hero: any) => string[]),
  *   instants?: string[],

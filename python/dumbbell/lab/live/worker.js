@@ -7,7 +7,7 @@
 // answers: ready; soFar {now_ns, found}; done {digest, events, found, toml, name, duration_ns};
 //          looking; packets {lanes: [{packets, limit}]}; replicating; replicated {replication, numbers}; stopped;
 //          problem {parts}; fault {text}
-//          (each with the order's id; see ../page/orders.js)
+//          (each with the id of its order; see ../page/orders.js)
 import { endOf, slowestBps } from "../page/ends.js";
 import { Engine, Fault, Problem } from "../page/engine.js";
 import { lookAt } from "../page/looking.js";

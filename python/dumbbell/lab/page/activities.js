@@ -10,8 +10,8 @@ const NONE = -1;
  */
 
 /** The state of a flow's sender over time, as intervals of constant state.
- * @param {{column: (name: string) => Float64Array}} engine @param {number} all flows that there are @param {number} flow
- * @returns {Stretches} without those in which there is no connection */
+ * @param {{column: (name: string) => Float64Array}} engine @param {number} all number of flows @param {number} flow
+ * @returns {Stretches} excluding intervals without a connection */
 export function activities(engine, all, flow) {
   const times = engine.column("flow_samples.t_ns");
   const numbers = engine.column("flow_activities.activity");

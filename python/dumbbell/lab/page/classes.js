@@ -2,8 +2,8 @@
 // queues of DualPI2. Numbers are those of the table `packet_classes`.
 
 /**
- * @typedef {{number: number, name: string, child: any, isOptional: boolean}} Class what is inside it, nothing where that is a
- *   FIFO; whether it is left out while it has no packets
+ * @typedef {{number: number, name: string, child: any, isOptional: boolean}} Class the child discipline, null for a
+ *   FIFO; isOptional: whether it is hidden while it has no packets
  * @typedef {{all: Class[], what: string}} Classes in the order in which they are drawn
  */
 
@@ -25,7 +25,7 @@ function bands(children) {
 }
 
 /** The leaf classes, and one for unclassified packets.
- * @param {any[]} classes of a tree or a list @param {string} others what becomes of the rest @returns {Classes} */
+ * @param {any[]} classes of a tree or a list @param {string} others name of the class of the rest @returns {Classes} */
 function leaves(classes, others) {
   const parents = classes.map(({ parent_minor }) => parent_minor);
   const found = classes.filter(({ minor }) => !parents.includes(minor)).sort((one, other) => one.minor - other.minor);
@@ -35,7 +35,7 @@ function leaves(classes, others) {
   return { all: [...all, { number: 0, name: others, child: null, isOptional: true }], what: "class" };
 }
 
-/** @param {any} qdisc resolved @returns {Classes} none where packets are in one queue, or told apart by flow alone */
+/** @param {any} qdisc resolved @returns {Classes} none if packets are in one queue, or are classified by flow only */
 export function classesOf(qdisc) {
   switch (qdisc?.kind) {
     case "tbf":

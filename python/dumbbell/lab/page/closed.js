@@ -44,8 +44,8 @@ function take(from, key) {
 }
 
 /**
- * @param {Record<string, Function>} given functions that a rule has besides
- * @throws {Error} where something stays within reach
+ * @param {Record<string, Function>} given functions provided to a rule
+ * @throws {Error} if something remains reachable
  */
 export function closeOff(given) {
   take(Math, "random");

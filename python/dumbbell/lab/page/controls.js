@@ -14,8 +14,8 @@ const MOST_FLOWS = 100;
  *   changes: (value: any, described: any) => [string, string | number | boolean | null][],
  *   least?: number, most?: number, digits?: number, words?: (value: any, described: any) => string,
  *   options?: string[], hides?: boolean, stops?: (number | null)[], chips?: (number | string | null)[],
- *   chipWords?: (value: any) => string, effect?: string, isFolded?: boolean}} Control what hides is not seen where there is nothing to
- *   change; stops are all that a slider can be set to, chips what it usually is
+ *   chipWords?: (value: any) => string, effect?: string, isFolded?: boolean}} Control a control that hides is invisible if there is nothing to
+ *   change; stops are the slider's positions, chips the usual values
  */
 
 /** @param {number} queue @returns {Control} */
@@ -123,7 +123,7 @@ function seconds(id, label, path, key, most) {
 
 /**
  * @param {any} base as loaded
- * @param {number} queue that is looked at
+ * @param {number} queue the observed one
  * @param {{controllers: string[], examples: string[]}} known
  * @returns {{link: Control[], traffic: Control[], run: Control[]}}
  */

@@ -30,7 +30,7 @@ function noRule() {}
 /** One simulator, with one description and one run at a time. */
 export class Engine {
   /** @param {BufferSource | WebAssembly.Module} module or its bytes
-   * @param {(event: number, at: number, count: number) => void} heed asks a rule of the page's own
+   * @param {(event: number, at: number, count: number) => void} heed calls the page's rule
    * @returns {Promise<Engine>} */
   static async from(module, heed = noRule) {
     const made = /** @type {any} */ (await instantiate(/** @type {any} */ (module), { rule: { heed } }));
@@ -82,7 +82,7 @@ export class Engine {
     return answer;
   }
 
-  /** @param {number} events @returns {boolean} whether there is more to do */
+  /** @param {number} events @returns {boolean} whether the run continues */
   advance(events) {
     const advanced = this.#guarded(() => this.exports.advance(events));
     if (advanced === Advanced.going) return true;

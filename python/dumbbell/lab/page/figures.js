@@ -201,7 +201,7 @@ function inWords(y) {
 
 /** Text for the lines of groups: as many as the legend names.
  * @param {{name: string}[]} all @param {(group: any) => ArrayLike<number>} valuesOf
- * @param {(group: any) => string} moreOf what is said of each besides */
+ * @param {(group: any) => string} moreOf additional text for each */
 function groupsInWords(all, valuesOf, moreOf = () => "") {
   const named = all.slice(0, MOST_NAMED).map((each) => `${each.name} ${inWords(valuesOf(each))}${moreOf(each)}`);
   const more = all.length - named.length;

@@ -30,7 +30,7 @@ export class Form {
   }
 
   /** Called once per experiment.
-   * @param {any} base as it is before anything is changed @param {number} queue */
+   * @param {any} base the experiment before changes @param {number} queue */
   build(base, queue) {
     this.queue = queue;
     this.fixed = [];
@@ -77,7 +77,7 @@ export class Form {
     own.place.replaceChildren(...groups.flatMap(({ title, controls }, i) => this.#group(own.fields, i ? title : "", controls)));
   }
 
-  /** @param {Field[]} all to which they are added @param {string} title
+  /** @param {Field[]} all list to which they are added @param {string} title
    * @param {import("./controls.js").Control[]} controls */
   #group(all, title, controls) {
     const fieldOf = (/** @type {import("./controls.js").Control} */ control) => {
@@ -96,7 +96,7 @@ export class Form {
   }
 
   /** Shows an error message beside the field that it concerns.
-   * @param {string} path @param {string} sentence @returns {boolean} whether there is one */
+   * @param {string} path @param {string} sentence @returns {boolean} whether there is such a field */
   tell(path, sentence) {
     const isOf = (/** @type {Field} */ { control }) => control.paths.some((each) => path.startsWith(each));
     // The longest matching path is that of the number.

@@ -20,7 +20,7 @@ export function studentT(freedom) {
 }
 
 /** @param {number[]} values
- * @returns {{mean: number, half: number}} half is NaN of fewer than two */
+ * @returns {{mean: number, half: number}} half is NaN with fewer than two */
 export function interval(values) {
   const n = values.length;
   const mean = values.reduce((sum, value) => sum + value, 0) / n;

@@ -17,13 +17,13 @@ const NAMED_DSCPS = /** @type {Record<number, string>} */ ({ 1: "LE", 44: "VA", 
 /**
  * Packets of some flows or of a probe in one class, or all packets of a class without separate rows.
  * @typedef {{name: string, heading: string, class: number, flow: number, probe: number, members: number[],
- *   isShared: boolean}} Lane flow, the first of its members, and probe are places, -1 for none; the heading is that of the
- *   class, empty where there is none; whether several queues may share it
+ *   isShared: boolean}} Lane flow (the first of its members) and probe are indices, -1 for none; the heading is that of the
+ *   class, or empty; isShared: whether several queues may share it
  * @typedef {{flow: Float64Array, probe: Float64Array, in_ns: Float64Array, class: Float64Array}} Packets
  */
 
 /** The discipline, or the first one inside it, with per-flow queues.
- * @param {any} qdisc resolved @returns {any} undefined where there is none */
+ * @param {any} qdisc resolved @returns {any} undefined if there is none */
 function fairOf(qdisc) {
   if (!qdisc || typeof qdisc !== "object") return undefined;
   // tc-cake(8): with flowblind all flows share one queue.
@@ -31,7 +31,7 @@ function fairOf(qdisc) {
   return Object.values(qdisc).map(fairOf).find(Boolean);
 }
 
-/** @param {number} dscp as it is called (RFC 2474, RFC 2597); empty for the default */
+/** @param {number} dscp its name (RFC 2474, RFC 2597); empty for the default */
 function dscpText(dscp) {
   if (dscp === 0) return "";
   if (NAMED_DSCPS[dscp]) return NAMED_DSCPS[dscp];
@@ -138,7 +138,7 @@ export function titleOf(lanes, described, queue) {
 }
 
 /** The row of each packet.
- * @param {Packets} packets @param {Lane[]} lanes @returns {number[]} the last one's where none is its own */
+ * @param {Packets} packets @param {Lane[]} lanes @returns {number[]} the last row if none matches */
 export function placesOf(packets, lanes) {
   const rows = new Map(lanes.flatMap((lane, i) => {
     const keys = [

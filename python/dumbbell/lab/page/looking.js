@@ -13,9 +13,9 @@ const PIECES_A_COUNT = 8;
  * Packets of a queue between two instants, of the description that the simulator has.
  * @param {import("./engine.js").Engine} engine
  * @param {{queue: number, replication: number, from_ns: number, until_ns: number}} wanted
- * @param {() => boolean} isWanted whether nothing else was ordered meanwhile
- * @param {{enter: (engine: import("./engine.js").Engine) => void} | null} tokens that are counted from all records
- * @returns {Promise<ReturnType<typeof packetsOf> | null>} null where it is not wanted any more
+ * @param {() => boolean} isWanted whether the order is still current
+ * @param {{enter: (engine: import("./engine.js").Engine) => void} | null} tokens counted from all records
+ * @returns {Promise<ReturnType<typeof packetsOf> | null>} null if the order is obsolete
  */
 export async function lookAt(engine, wanted, isWanted, tokens = null) {
   engine.ask({ do: "begin", replication: wanted.replication, record: wanted.queue });

@@ -156,8 +156,8 @@ class Page {
   /**
    * @param {string} id of an experiment of the page
    * @param {[string, import("./state.js").Value][]} changes
-   * @param {import("./state.js").Own | null} own another in its place
-   * @param {string | null} rule that a link brought
+   * @param {import("./state.js").Own | null} own experiment used instead
+   * @param {string | null} rule from a link
    */
   open(id, changes = [], own = null, rule = null) {
     const found = this.experiments.experiments.find((/** @type {any} */ each) => each.id === id);
@@ -246,7 +246,7 @@ class Page {
   }
 
   /** Builds the form, once per experiment.
-   * @param {any} base as it is before anything is changed */
+   * @param {any} base the experiment before changes */
   #build(base) {
     this.base = base;
     this.families = familiesOf(base.groups, base.resolved.probes.length);
@@ -277,7 +277,7 @@ class Page {
     );
   }
 
-  /** @param {any} parts of what was wrong */
+  /** @param {any} parts of the error */
   #problem({ path, value, allowed, hint, reason }) {
     const sentence = [
       `${value}: not possible here`,
@@ -300,13 +300,13 @@ class Page {
     this.#say(`This link's experiment cannot be run: ${text}.`);
   }
 
-  /** @param {string} words nothing hides it */
+  /** @param {string} words shown permanently */
   #say(words) {
     $("message").textContent = words;
     $("message").hidden = words === "";
   }
 
-  /** @param {any} message @param {number | null} now_ns where it is a part of a run */
+  /** @param {any} message @param {number | null} now_ns time reached, during a run */
   #show({ series }, now_ns) {
     const duration_s = this.described.resolved.duration_ns / NS_PER_S;
     this.now = { series, duration_s };
@@ -542,7 +542,7 @@ class Page {
   }
 
   /** Sets the colours of packets by flow, and the capacity of the queue.
-   * @param {any} described of whose run they are */
+   * @param {any} described description of their run */
   #looks(described) {
     const colours = described.groups.map((/** @type {string} */ group) => this.#look(group).colour);
     const ofProbes = described.resolved.probes.map((/** @type {any} */ { name }) => this.#look(name).colour);

@@ -30,7 +30,7 @@ const COUNTED = /(?<=\d) (?:packets|queues|bands)$/;
  */
 
 /** Stops of a slider, in order; null is the discipline's behaviour without a value.
- * @param {Parameter} parameter @param {number | null} value of now @returns {(number | null)[]} */
+ * @param {Parameter} parameter @param {number | null} value current value @returns {(number | null)[]} */
 export function stopsOf(parameter, value) {
   const { unit, isNull, isZero, step, least, default: own } = parameter;
   const most = parameter.most ?? Infinity;

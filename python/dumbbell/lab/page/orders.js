@@ -1,11 +1,11 @@
 // A simulator in a worker: orders are sent to it, and answers are received.
 //
-// orders:  run {resolved, changes, queue, replication, most_packets}, of which packets where the
+// orders:  run {resolved, changes, queue, replication, most_packets}, including packets if the
 //          description records them; look {..., from_ns, until_ns};
 //          replicate {resolved, changes, queue, replications, instants_ns};
 //          score {resolved, queue, replication, rivals: [{name, changes}]};
 //          play {resolved, changes, queue, replication, group, cwnd_pkts, pace, most_moves}, and
-//          while that goes on hand {cwnd_pkts, pace}; stop {}
+//          during the game hand {cwnd_pkts, pace}; stop {}
 // answers: ready; heard, to every order; described {base, described, texts}; soFar {now_ns, series};
 //          done {digest, events, numbers, series, packets}; looking; packets {packets, tokens, described};
 //          replicating; stacked {stacked}; replicated {replication, numbers};

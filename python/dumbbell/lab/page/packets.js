@@ -38,10 +38,10 @@ export function isPoliced(reason) {
 /**
  * Packets for a picture: times in ns, Infinity for packets still queued.
  * @typedef {{in_ns: Float64Array, out_ns: Float64Array, flow: Float64Array, probe: Float64Array, class: Float64Array,
- *   bytes: Float64Array, drop: Float64Array, lost: Float64Array}} Columns a packet that is dropped from inside has two
- *   rows, its own and the drop's, and both are lost
+ *   bytes: Float64Array, drop: Float64Array, lost: Float64Array}} Columns a packet dropped from inside has two
+ *   rows, its arrival and its drop, and both are lost
  * @typedef {{in_ns: number, out_ns: number, flow: number, probe: number, class: number, bytes: number, drop: boolean,
- *   lost: boolean}} Packet with the queue of its discipline that it comes to (classes.js)
+ *   lost: boolean}} Packet its class is the queue of its discipline (classes.js)
  */
 
 /** Packets of one queue, from records that may arrive in pieces. */
@@ -56,7 +56,7 @@ export class PacketLog {
 
   /** Adds the records that a run has so far.
    * @param {import("./engine.js").Engine} engine @param {number} most packets in all
-   * @param {number} from_ns where there are more, those that left before are let go */
+   * @param {number} from_ns if there are more, packets that left earlier are discarded */
   enter(engine, most, from_ns = 0) {
     const [times, events, reasons, flows, probes, numbers, bytes] = [
       "t_ns", "event", "reason", "flow", "probe", "seq", "bytes",

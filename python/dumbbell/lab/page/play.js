@@ -55,7 +55,7 @@ class Moves {
  * @param {import("./engine.js").Engine} engine with the description that is played
  * @param {any} order
  * @param {(message: any) => void} say
- * @param {() => boolean} isWanted whether nothing else was ordered
+ * @param {() => boolean} isWanted whether the order is still current
  */
 export async function play(engine, order, say, isWanted) {
   hold(order);

@@ -110,7 +110,7 @@ class Rule {
   }
 
   /** The function that the simulator calls.
-   * @param {any} fields what is told @param {() => ArrayBuffer} memory */
+   * @param {any} fields the event's numbers @param {() => ArrayBuffer} memory */
   heed(fields, memory) {
     /** @type {number[]} */
     const held = fields.window.map(() => 0);
@@ -142,7 +142,7 @@ class Rule {
 }
 
 /** Message and line of an exception of a rule; accessing it may throw again.
- * @param {unknown} thrown @param {number} before lines of the worker before the rule's @param {number} lines of the rule */
+ * @param {unknown} thrown @param {number} before number of lines before the rule's text @param {number} lines of the rule */
 function wrong(thrown, before, lines) {
   let [words, line] = ["the rule threw what cannot be shown", 0];
   try {

@@ -32,8 +32,8 @@ function whole(harness, text) {
 }
 
 /**
- * What a run says: soFar {now_ns, series}; done {digest, events, numbers, series}; wrong {words, line},
- * line 0 where it is not known; ended {words}; problem {parts}; fault {text}.
+ * Messages of a run: soFar {now_ns, series}; done {digest, events, numbers, series}; wrong {words, line},
+ * line 0 if unknown; ended {words}; problem {parts}; fault {text}.
  */
 export class RuleRun {
   /**

@@ -136,7 +136,7 @@ function slowestOf(rows, trips, step) {
  * @param {import("./engine.js").Engine} engine
  * @param {{queues: string[], groups: string[], resolved: any}} described
  * @param {number} queue
- * @param {number} now_ns how far the run is
+ * @param {number} now_ns time reached by the run
  */
 export function seriesOf(engine, described, queue, now_ns = described.resolved.duration_ns) {
   const groups = drawnAs(described);

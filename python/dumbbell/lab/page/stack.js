@@ -43,7 +43,7 @@ export class Stack {
     }
   }
 
-  /** @returns {Stacked} groups that were there at some instant */
+  /** @returns {Stacked} groups with packets at some instant */
   stacked() {
     this.#reach(Infinity);
     const all = this.names.map((name, i) => ({ name, pkts: this.found[i] }));

@@ -61,7 +61,7 @@ function isHeaded(lanes, i) {
 /** Plays the events at a queue in a window of a run. */
 export class Stage {
   /** @param {HTMLCanvasElement} canvas @param {(text: string) => void} tell
-   * @param {boolean} isNamed whether its parts have their names */
+   * @param {boolean} isNamed whether its parts are labelled */
   constructor(canvas, tell, isNamed = true) {
     this.canvas = canvas;
     this.tell = tell;
@@ -96,7 +96,7 @@ export class Stage {
 
   /** Draws the current time with a delay, so that packets are visible before they arrive.
    * @param {Packets} packets until now @param {(flow: number, probe: number) => string} colourOf
-   * @param {number} limit @param {number} slowness how much slower than life
+   * @param {number} limit @param {number} slowness slowdown factor
    * @param {import("./lanes.js").Lane[]} lanes @param {string} title of them */
   follow(packets, colourOf, limit, slowness, lanes = [], title = "queue") {
     this.play(false);
@@ -136,7 +136,7 @@ export class Stage {
   }
 
   /** Sets the slowdown factor.
-   * @param {number} chosen 0 for what suits the packets */
+   * @param {number} chosen 0 for a choice based on the packets */
   slowness(chosen) {
     if (this.followed > 0) return this.followed;
     if (chosen > 0) return chosen;

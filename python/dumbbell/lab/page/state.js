@@ -26,8 +26,8 @@ const PREFIX = "#s=";
 /** The state in a link is invalid. */
 export class BadLink extends Error {}
 
-/** @param {State} state @returns {string | null} what follows the page's address; null where that
- * is longer than a link may be */
+/** @param {State} state @returns {string | null} the fragment; null if it
+ * exceeds the maximum length */
 export function encoded(state) {
   const bytes = new TextEncoder().encode(JSON.stringify({ v: 1, ...state }));
   let text = "";
@@ -82,8 +82,8 @@ function isTask(found) {
 
 /**
  * @param {string} hash of an address
- * @param {string[]} presets that there are
- * @returns {State | null} null where there is none
+ * @param {string[]} presets ids of the presets
+ * @returns {State | null} null without a state
  * @throws {BadLink}
  */
 export function decoded(hash, presets) {

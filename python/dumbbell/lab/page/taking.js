@@ -40,9 +40,9 @@ export function addressRead() {
   known = location.hash;
 }
 
-/** The address carries what the page shows, and each change is one that Back takes back. One that was typed or followed
- * meanwhile stays: the page hears of it in a moment.
- * @param {string | null} hash null where that is too long @param {boolean} isFirst whether it was opened so */
+/** The address contains the page's state, and Back undoes each change. An address that was typed or followed
+ * meanwhile is kept: its event is still pending.
+ * @param {string | null} hash null if too long @param {boolean} isFirst whether it is the state at opening */
 export function showInAddress(hash, isFirst) {
   if (hash === null || hash === location.hash || location.hash !== known) return;
   // The history of an embedding page belongs to that page.

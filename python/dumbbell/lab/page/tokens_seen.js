@@ -18,7 +18,7 @@ const PIECES = 400;
 /** Tokens of a queue's bucket, computed from records that arrive in pieces. */
 export class TokensSeen {
   /** @param {any} described @param {number} queue @param {{from_ns: number, until_ns: number}} window
-   * @returns {TokensSeen | null} null where there is no bucket: neither a policer nor tbf */
+   * @returns {TokensSeen | null} null without a bucket: neither a policer nor tbf */
   static of(described, queue, window) {
     const end = endOf(described, queue);
     return end.police || end.qdisc.kind === "tbf" ? new TokensSeen(bucketOf(end), window) : null;

@@ -19,7 +19,7 @@ export function turn() {
 }
 
 /** Runs for some milliseconds.
- * @param {import("./engine.js").Engine} engine @returns {boolean} whether there is more */
+ * @param {import("./engine.js").Engine} engine @returns {boolean} whether the run continues */
 export function goOn(engine) {
   const until = performance.now() + PIECE_MS;
   do {

@@ -31,7 +31,7 @@ export function tellingInstant({ in_ns, out_ns, drop, from_ns, until_ns }) {
 }
 
 /** A shorter window around that instant.
- * @template {Packets} Some @param {Some} packets @param {number} window_ns how long it is to be @returns {Some} */
+ * @template {Packets} Some @param {Some} packets @param {number} window_ns its length @returns {Some} */
 export function aroundTelling(packets, window_ns) {
   const { from_ns, until_ns } = packets;
   const begin_ns = Math.max(from_ns, Math.min(tellingInstant(packets) - window_ns / 4, until_ns - window_ns));

@@ -1,6 +1,6 @@
 // Formatting of numbers with units.
 
-/** @param {number} value @param {number} digits that count */
+/** @param {number} value @param {number} digits significant digits */
 export function sensible(value, digits = 3) {
   if (!Number.isFinite(value)) return "–";
   if (value === 0) return "0";

@@ -16,7 +16,7 @@ const $ = (/** @type {string} */ id) => /** @type {any} */ (document.getElementB
 export class Duel {
   /** @param {{resolved: any, queue: number}} game
    * @param {(hear: (message: any) => void) => import("../page/orders.js").Bench} bench
-   * @param {(message: any) => void} picture of what goes on
+   * @param {(message: any) => void} picture draws the current state
    * @param {() => void} ended */
   constructor(game, bench, picture, ended) {
     this.game = game;
