@@ -335,7 +335,7 @@ OVERVIEW = {
 }
 WITHOUT_LIVE = Path(__file__).with_name("study_layout.json")
 """The same of a study's page whose figure does not run, as of folklore and bbr-share."""
-STUDY = {"question": "h1", "answer": "header .answer", "figure": "figure.hero .plot"}
+PLACES = {"question": "h1", "answer": "header .answer", "figure": "figure.hero .plot"}
 OPENING = Opening(
     address="story.html",
     title="Your call is behind 1,000 packets",
@@ -377,7 +377,7 @@ def test_a_study_without_a_live_figure_shows_question_answer_and_figure_first(
     browser: Browser, site: Path, width: int, height: int
 ) -> None:
     page, _ = opened(browser, site / "statistical-multiplexing/index.html", width, height)
-    found = bands(page, STUDY, height)
+    found = bands(page, PLACES, height)
     assert all(end < BANDS for _, end in found.values()), found
     assert moved(found, json.loads(WITHOUT_LIVE.read_text(encoding="utf-8"))[str(width)]) == {}
     assert lies_under(page, "h1, header .answer, figure.hero figcaption") == []
