@@ -18,7 +18,7 @@ NUMBERS = ("--up", "2mbit", "--down", "8mbit", "--rtt", "20ms", "--loaded-up", "
 def test_numbers_become_a_twin_that_says_that_nothing_tests_it(dumbbell: Dumbbell) -> None:
     code, out, err = dumbbell("twin", *NUMBERS, "--no-page")
     assert code == 0, err
-    assert "rate up" in out and "2.09" in out and "Nothing tests this twin" in out
+    assert "rate up" in out and "2.09" in out and "This twin is not validated" in out
 
 
 def test_the_folder_has_an_experiment_and_what_advice_reads(

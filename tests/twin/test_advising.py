@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from dumbbell import _engine
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment
 from dumbbell.twin.advice.advising import Trial, advise, chosen, why_no_advice
@@ -70,7 +71,7 @@ def test_a_bloated_upload_gets_shaped_and_the_call_stops_waiting() -> None:
 def test_what_was_not_measured_and_what_predicts_badly_get_no_advice() -> None:
     document = bloated().document
     document["trust"] = Trust.FAILS.value
-    assert "predicts badly" in why_no_advice(known_line(document, "twin"), BACKUP)
+    assert "does not predict" in why_no_advice(known_line(document, "twin"), BACKUP)
     document = bloated().document
     document["parameters"] = [p for p in document["parameters"] if p["name"] != "rate up"]
     assert "not measured up" in why_no_advice(known_line(document, "twin"), BACKUP)
@@ -142,6 +143,21 @@ def test_a_twin_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / "twin.json").write_text(json.dumps(bloated().document))
     read = read_known_line(tmp_path)
     assert isinstance(read, KnownLine) and read == known_line_of(bloated())
+
+
+def test_typed_commands_are_what_was_simulated() -> None:
+    known = known_line_of(bloated())
+    for candidate in candidates(known.line, list(Way)):
+        if not candidate.qdisc:
+            assert candidate.tc_lines == []
+            continue
+        script = json.loads(_engine.split_script("\n".join(candidate.tc_lines)) or "{}")
+        simulated_as = candidate.on(known.line)
+        for text, of_router in (
+            (script["qdisc"], simulated_as.router_up),
+            (script["arriving_qdisc"], simulated_as.router_down),
+        ):
+            assert _engine.parse_qdisc(text) == _engine.parse_qdisc(of_router)
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@ from dumbbell.spec import Experiment
 from dumbbell.spec.flent import Network
 from dumbbell.twin import DisciplineClass, Trust, Way, estimate, read_measurements, twin_text
 from dumbbell.twin.reading import Measurements
+from dumbbell.twin.result import Quantity
 from dumbbell.twin.scene import MeasuredFlow
 
 FIFO = Network(rate="5mbit", rate_down="8mbit", qdisc="bfifo limit 100000b", rtts=["25ms"])
@@ -23,9 +24,9 @@ FIFO = Network(rate="5mbit", rate_down="8mbit", qdisc="bfifo limit 100000b", rtt
 def test_rates_delay_and_buffer_of_a_fifo_are_found_and_predict(tmp_path: Path) -> None:
     twin = estimate(read_measurements([measured(tmp_path, UP, FIFO)], {}))
     assert twin.ways == (Way.UP,)
-    rate, delay, buffer = (
-        twin.parameter(name) for name in ("rate up", "base round trip", "buffer up")
-    )
+    rate = twin.parameter(Quantity.RATE, Way.UP)
+    delay = twin.parameter(Quantity.BASE_ROUND_TRIP)
+    buffer = twin.parameter(Quantity.BUFFER, Way.UP)
     assert rate is not None and rate.value == pytest.approx(5.0, rel=0.02)
     assert delay is not None and delay.value == pytest.approx(25.0, abs=1.0)
     assert buffer is not None and buffer.value == pytest.approx(100.0, rel=0.1)
@@ -46,7 +47,7 @@ def test_disciplines_are_told_apart_and_then_no_buffer_is_known(
     twin = estimate(read_measurements([measured(tmp_path, DOWN, network)], {}))
     assert twin.decisions[Way.DOWN].class_ in (class_, DisciplineClass.NOT_IDENTIFIABLE)
     assert twin.decisions[Way.DOWN].nearest.model.class_ is class_
-    buffer = twin.parameter("buffer down")
+    buffer = twin.parameter(Quantity.BUFFER, Way.DOWN)
     assert buffer is not None and buffer.unidentifiable
 
 

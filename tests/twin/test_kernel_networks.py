@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.twin import DisciplineClass, Trust, Way, estimate, read_measurements
+from dumbbell.twin.result import Quantity
 
 KEPT = Path(__file__).parent / "kernel_networks"
 NETWORKS = json.loads((KEPT / "networks.json").read_text())
@@ -26,16 +27,16 @@ def test_rate_delay_buffer_and_discipline_are_found(name: str) -> None:
     files = [KEPT / f"{name}-{test}.flent.gz" for test in ("tcp_nup", "tcp_ndown")]
     twin = estimate(read_measurements(files, {}))
     assert twin.trust is Trust.PREDICTS, twin.misses
-    delay = twin.parameter("base round trip")
+    delay = twin.parameter(Quantity.BASE_ROUND_TRIP)
     assert delay is not None and delay.value == pytest.approx(truth["rtt_ms"], abs=1.0)
     for way in Way:
-        rate = twin.parameter(f"rate {way.value}")
+        rate = twin.parameter(Quantity.RATE, way)
         assert rate is not None
         assert rate.value == pytest.approx(truth[f"{way.value}_mbps"], rel=0.02)
         kind, *words = truth[f"qdisc_{way.value}"].split()
         found = twin.decisions[way].class_
         assert found in (CLASSES[kind], DisciplineClass.NOT_IDENTIFIABLE)
-        buffer = twin.parameter(f"buffer {way.value}")
+        buffer = twin.parameter(Quantity.BUFFER, way)
         assert buffer is not None
         if kind != "bfifo":
             assert buffer.unidentifiable

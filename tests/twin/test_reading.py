@@ -12,6 +12,7 @@ from made_lines import UP, measured
 from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec.flent import Network
 from dumbbell.twin import Way, read_measurements
+from dumbbell.twin.result import Quantity
 from dumbbell.twin.typed import TypedNumbers, twin_of_numbers
 
 LOGS = Path(__file__).parents[1] / "formats" / "logs"
@@ -96,7 +97,7 @@ def test_typed_speeds_get_headers_and_waits_become_a_buffer() -> None:
     # 1514 bytes of 1448 of payload: 10 becomes 10.456 Mbit/s, of which 300 ms are 392 kB.
     assert twin.line.up.rate_bps == pytest.approx(10_456_000, rel=1e-3)
     assert twin.line.up.size == pytest.approx(392_000, rel=2e-3)
-    down = twin.parameter("buffer down")
-    assert down is not None and "any" in down.unidentifiable
+    down = twin.parameter(Quantity.BUFFER, Way.DOWN)
+    assert down is not None and "too little queueing" in down.unidentifiable
     with pytest.raises(SpecError, match="--loaded-up"):
         twin_of_numbers(TypedNumbers(10**7, 10**7, 20_000_000, 10_000_000, None), seed=1)

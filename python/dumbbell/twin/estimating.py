@@ -13,7 +13,7 @@ from dumbbell.twin.fitting import Loaded, best_load, direct_line, fit
 from dumbbell.twin.line import DisciplineClass, Line, LineEnd, QueueModel
 from dumbbell.twin.prediction import predict
 from dumbbell.twin.reading import Measurements
-from dumbbell.twin.result import Parameter, Twin
+from dumbbell.twin.result import Parameter, Quantity, Twin
 from dumbbell.twin.scene import Scene, Way, least_ms
 from dumbbell.twin.simulated import simulated
 
@@ -59,13 +59,13 @@ def estimate(
     loaded = [scene for scene in loaded if scene.length_s >= _LEAST_LOAD_S]
     base_ms = least_ms(measured.scenes)
     if not math.isfinite(base_ms):
-        allowed = "round trips beside the load, or --idle FILE: without them no delay is known"
+        allowed = "round trips measured with the load, or --idle FILE"
         raise SpecError("FILE", names, allowed)
     ways = tuple(way for way in Way if any(way in scene.ways for scene in loaded))
     if held_out:
         tell("fitting")
         line, decisions = _fitted([Loaded(each) for each in loaded], ways, base_ms, seed, jobs)
-        tell("predicting what it was not fitted to")
+        tell("predicting the held-out data")
         parts = [Loaded(each) for each in held_out if each.flows]
         predicted = predict(line, parts, seed=seed + 100, jobs=jobs)
     else:
@@ -77,7 +77,7 @@ def estimate(
         predicted = predict(half, rest, seed=seed + 100, jobs=jobs)
         tell("fitting all of it")
         line, decisions = _fitted([Loaded(each) for each in loaded], ways, base_ms, seed, jobs)
-    tell("finding how sure it is")
+    tell("computing intervals")
     line = line.rounded
     loads = [Loaded(each) for each in loaded]
     intervals = _Intervals(line, decisions, loads, base_ms, seed, jobs)
@@ -157,7 +157,8 @@ class _Intervals:
             mbps = end.rate_bps / 1e6
             found.append(
                 Parameter(
-                    f"rate {way.value}",
+                    Quantity.RATE,
+                    way,
                     "Mbit/s",
                     mbps,
                     mbps * (goodput.low / goodput.value - _RATE_FLOOR),
@@ -172,32 +173,32 @@ class _Intervals:
         rtt_ms = self.line.rtt_ns / 1e6
         low = rtt_ms + (spread.low - spread.value) - _RTT_FLOOR_MS
         high = rtt_ms + (spread.high - spread.value) + _RTT_FLOOR_MS
-        found.append(Parameter("base round trip", "ms", rtt_ms, low, high, self.base_ms))
-        why = "all packets measured are of full size, which bytes a packet and a rate fit alike"
-        return [*found, *sizes, Parameter("overhead", "bytes", unidentifiable=why)]
+        base = Parameter(Quantity.BASE_ROUND_TRIP, None, "ms", rtt_ms, low, high, self.base_ms)
+        why = "with packets of one size, overhead and rate cannot be told apart"
+        overhead = Parameter(Quantity.OVERHEAD, None, "bytes", unidentifiable=why)
+        return [*found, base, *sizes, overhead]
 
     def _sizes(
         self, load: Loaded, way: Way, tops: tuple[list[float], list[float]], direct: LineEnd
     ) -> list[Parameter]:
         """Return the buffer in bytes and in time, or the burst; with a reason if unknown."""
         end, decision = self.line.end(way), self.decisions[way]
-        name = f"buffer {way.value}"
         if decision.class_ is DisciplineClass.POLICER:
-            why = "flows see a burst of any size alike"
-            return [Parameter(f"burst {way.value}", "kB", end.size / 1e3, unidentifiable=why)]
+            why = "its size hardly changes what was measured"
+            return [Parameter(Quantity.BURST, way, "kB", end.size / 1e3, unidentifiable=why)]
         why = _unknown_size(end, decision, load)
         if not why and math.fsum(tops[1]) < _STEP**_LEAST_RESPONSE * math.fsum(tops[0]):
-            why = "the load does not fill it; it is at least this"
+            why = "the load does not fill it; it is at least this large"
         is_fifo = end.model is QueueModel.FIFO
         kilobytes = end.size / 1e3 if is_fifo else math.nan
         if why:
-            return [Parameter(name, "kB", kilobytes, unidentifiable=why)]
+            return [Parameter(Quantity.BUFFER, way, "kB", kilobytes, unidentifiable=why)]
         top = prediction_interval(tops[0])
         low = max(top.low / top.value, 0.0) - _SIZE_FLOOR
         high = top.high / top.value + _SIZE_FLOOR
         sides = (("kB", kilobytes, direct.size / 1e3), ("ms", end.buffer_ms, direct.buffer_ms))
         return [
-            Parameter(name, unit, value, value * low, value * high, known)
+            Parameter(Quantity.BUFFER, way, unit, value, value * low, value * high, known)
             for unit, value, known in sides
         ]
 
@@ -217,19 +218,19 @@ def _unknown_size(end: LineEnd, decision: Decision, load: Loaded) -> str:
     if decision.class_ is DisciplineClass.NOT_IDENTIFIABLE:
         return "the discipline is not known"
     if len(load.scene.ways) > 1:
-        return "up and down were loaded at once: their delays are known together alone"
+        return "both directions were loaded at once, so only the sum of their delays is known"
     return ""
 
 
 def _variation(load: Loaded, way: Way, simulated_ones: Sequence[float]) -> Parameter:
     """Return how the goodput varies from second to second beyond the variation due to the flows."""
-    name = f"variation {way.value}"
+    quantity = Quantity.VARIATION
     measured = load.window.variation(way)
     known = [value for value in simulated_ones if math.isfinite(value)]
     if not math.isfinite(measured) or len(known) < 2:
-        return Parameter(name, "%", unidentifiable="too short")
+        return Parameter(quantity, way, "%", unidentifiable="too short")
     most = prediction_interval(known).high + _VARIES
     if measured <= most:
-        why = "it varies by no more than flows do at a constant rate"
-        return Parameter(name, "%", 100 * measured, unidentifiable=why)
-    return Parameter(name, "%", 100 * measured)
+        why = "the goodput varies no more than at a constant rate"
+        return Parameter(quantity, way, "%", 100 * measured, unidentifiable=why)
+    return Parameter(quantity, way, "%", 100 * measured)

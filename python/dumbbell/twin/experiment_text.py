@@ -6,10 +6,9 @@ from collections.abc import Sequence
 
 from dumbbell.printable import printable
 from dumbbell.spec.toml_text import document_text
+from dumbbell.twin.line import HOSTS
 from dumbbell.twin.result import Twin
 from dumbbell.twin.scene import Scene, Way
-
-_END = {Way.UP: ("laptop", "server"), Way.DOWN: ("server", "laptop")}
 
 
 def twin_text(twin: Twin, scenes: Sequence[Scene]) -> str:
@@ -26,8 +25,8 @@ def twin_text(twin: Twin, scenes: Sequence[Scene]) -> str:
             {
                 "name": "upload" if way is Way.UP else "download",
                 "count": count,
-                "from": _END[way][0],
-                "to": _END[way][1],
+                "from": HOSTS[way][0],
+                "to": HOSTS[way][1],
                 "start": "5s",
                 "start_jitter": "50ms",
                 "source": {"kind": "greedy"},
@@ -46,7 +45,7 @@ def twin_text(twin: Twin, scenes: Sequence[Scene]) -> str:
     head = [
         f"# The twin of a line, from {sources}: it {twin.trust.value}."
         if twin.predicted
-        else f"# The twin of a line, from {sources}: not tested by what it was not fitted to.",
+        else f"# The twin of a line, from {sources}: not validated on held-out data.",
         "# Forward of the link between isp and modem is down, to the home.",
         "",
     ]

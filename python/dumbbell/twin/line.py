@@ -9,6 +9,7 @@ as `dumbbell.spec.home` draws it. Rates include the 14 bytes of an Ethernet head
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from typing import Any
@@ -26,6 +27,11 @@ ACK_BYTES = 66
 """Size of an acknowledgement with timestamps and its Ethernet header."""
 PLAIN = "pfifo limit 1000"
 """Discipline of a router without a shaper: its ports are too fast to queue packets."""
+HOSTS: Mapping[Way, tuple[str, str]] = {
+    Way.UP: ("laptop", "server"),
+    Way.DOWN: ("server", "laptop"),
+}
+"""Sender and receiver of each direction."""
 LEAST_RATE_BPS, MOST_RATE_BPS = 50_000, 9_000_000_000
 LEAST_RTT_NS, MOST_RTT_NS = 10_000, 10_000_000_000
 
@@ -99,8 +105,8 @@ class LineEnd:
         return 8e3 * self.size / self.rate_bps
 
     @property
-    def qdisc(self) -> str:
-        """Return the text typed after ``root``; a policer has no queue, so a large buffer."""
+    def tc_text(self) -> str:
+        """Return the text typed after ``root``; for a policer that after ``action``."""
         target = f"{self.size // 1000}us"
         match self.model:
             case QueueModel.FIFO:
@@ -112,15 +118,15 @@ class LineEnd:
             case QueueModel.FQ_CODEL:
                 return f"fq_codel target {target} interval {_interval(self.size)}"
             case QueueModel.POLICER:
-                return "pfifo limit 1000"
+                rate, burst = format_rate(self.rate_bps), format_size(self.size)
+                return f"police rate {rate} burst {burst} drop"
 
     @property
     def table(self) -> dict[str, Any]:
         """Return the end of a link, as in an experiment file."""
         if self.model is QueueModel.POLICER:
-            rate, burst = format_rate(self.rate_bps), format_size(self.size)
-            return {"police": f"police rate {rate} burst {burst} drop"}
-        return {"rate": format_rate(self.rate_bps), "qdisc": self.qdisc}
+            return {"police": self.tc_text}
+        return {"rate": format_rate(self.rate_bps), "qdisc": self.tc_text}
 
 
 def _interval(target_ns: int) -> str:

@@ -21,7 +21,7 @@ from dumbbell.report import (
 )
 from dumbbell.spec import Experiment
 from dumbbell.twin.profile import FACTORS, Profile
-from dumbbell.twin.result import Twin
+from dumbbell.twin.result import Quantity, Twin
 from dumbbell.twin.scene import Scene
 from dumbbell.twin.simulated import simulated
 from dumbbell.twin.words import class_words, reasons, verdict
@@ -70,7 +70,7 @@ def _answer(twin: Twin) -> str:
     parts = []
     for way in twin.ways:
         rate = twin.line.end(way).rate_bps / 1e6
-        buffer = twin.parameter(f"buffer {way.value}")
+        buffer = twin.parameter(Quantity.BUFFER, way)
         held = ""
         if buffer is not None and not buffer.unidentifiable and not math.isnan(buffer.value):
             held = f" behind {twin.line.end(way).buffer_ms:.0f} ms of buffer"
@@ -103,7 +103,7 @@ def _tables(twin: Twin) -> Iterator[ValueTable]:
             rows.append(ValueRow(name, "1", [Cell(candidate.distance, digits=3), words]))
     if rows:
         said = "; ".join(f"{way.value}: {class_words(twin, way)}" for way in twin.decisions)
-        caption = f"{said}. Distance: weighted squares; of the right one a few."
+        caption = f"{said}. Distance: a weighted sum of squares; a few for the right discipline."
         yield ValueTable("The discipline", ("distance", "class"), rows, caption)
     if twin.predicted:
         rows = [
@@ -115,7 +115,7 @@ def _tables(twin: Twin) -> Iterator[ValueTable]:
             )
             for each in twin.predicted
         ]  # fmt: skip
-        caption = "What it was not fitted to; the interval is one more run's, and a tolerance."
+        caption = "Held-out data. The interval: prediction of one more run, plus a tolerance."
         yield ValueTable("Predicted", ("measured", "twin", "inside"), rows, caption)
 
 
@@ -162,7 +162,7 @@ def _profile_figure(profiles: Sequence[Profile]) -> Iterator[Figure]:
             y_title="Distance from the measurement", log_y=True,
         )  # fmt: skip
         caption = (
-            "How the distance grows as one number of the twin is moved. Steep: the measurement "
-            "knows it. Flat: it is not identifiable."
+            "Distance as one number of the twin changes. Steep: the measurement determines it. "
+            "Flat: it is not identifiable."
         )
-        yield Figure("profiles", plot.chart, plot.data, caption, "What the measurement knows")
+        yield Figure("profiles", plot.chart, plot.data, caption, "What the measurement determines")

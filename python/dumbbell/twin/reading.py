@@ -34,11 +34,6 @@ class Measurements:
     scenes: tuple[Scene, ...]
     notes: tuple[str, ...] = ()
 
-    def loaded(self, way: Way) -> list[Scene]:
-        """Return scenes that load a direction; those that load it alone come first."""
-        found = [scene for scene in self.scenes if way in scene.ways]
-        return sorted(found, key=lambda scene: len(scene.ways))
-
 
 def read_measurements(
     files: Sequence[Path],

@@ -13,6 +13,9 @@ from dumbbell.twin.line import Line
 from dumbbell.twin.prediction import Predicted
 from dumbbell.twin.scene import Way
 
+FORMAT = "dumbbell twin 1"
+"""Value of the key ``format`` of a twin's JSON."""
+
 
 class Trust(StrEnum):
     """Whether a twin may be used for advice."""
@@ -22,12 +25,24 @@ class Trust(StrEnum):
     UNTESTED = "not tested"
 
 
+class Quantity(StrEnum):
+    """What a number of a line is."""
+
+    RATE = "rate"
+    BASE_ROUND_TRIP = "base round trip"
+    BUFFER = "buffer"
+    BURST = "burst"
+    VARIATION = "variation"
+    OVERHEAD = "overhead"
+
+
 @dataclass(frozen=True, slots=True)
 class Parameter:
     """A number of the line.
 
     Attributes:
-        name: Name, such as ``rate up``.
+        quantity: What it is.
+        way: Its direction; None for a number of both.
         unit: Unit of the numbers.
         value: Fitted value; NaN if unknown.
         low: Lower end of its 95 % interval; NaN if unknown.
@@ -36,13 +51,19 @@ class Parameter:
         unidentifiable: Why the measurement does not identify it; empty if it does.
     """
 
-    name: str
+    quantity: Quantity
+    way: Way | None
     unit: str
     value: float = math.nan
     low: float = math.nan
     high: float = math.nan
     direct: float = math.nan
     unidentifiable: str = ""
+
+    @property
+    def name(self) -> str:
+        """Return its name in tables, such as ``rate up``."""
+        return self.quantity.value if self.way is None else f"{self.quantity} {self.way}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,20 +102,24 @@ class Twin:
         """Return its wrong predictions."""
         return [each for each in self.predicted if not each.is_inside]
 
-    def parameter(self, name: str) -> Parameter | None:
-        """Return a parameter; None if there is none of that name."""
-        return next((each for each in self.parameters if each.name == name), None)
+    def parameter(self, quantity: Quantity, way: Way | None = None) -> Parameter | None:
+        """Return the first parameter of that quantity and direction; None if there is none."""
+        found = (each for each in self.parameters if (each.quantity, each.way) == (quantity, way))
+        return next(found, None)
 
     @property
     def document(self) -> dict[str, Any]:
         """Return the JSON form: units are in key names or beside the numbers; null if unknown."""
         return {
+            "format": FORMAT,
             "trust": self.trust.value,
             "sources": list(self.sources),
             "seed": self.seed,
             "parameters": [
                 {
                     "name": each.name,
+                    "quantity": each.quantity.value,
+                    "way": each.way and each.way.value,
                     "unit": each.unit,
                     "value": _finite(each.value),
                     "low": _finite(each.low),
@@ -107,9 +132,7 @@ class Twin:
             "disciplines": {
                 way.value: {
                     "class": decision.class_.value,
-                    "simulated_as": self.line.end(way).qdisc
-                    if "police" not in self.line.end(way).table
-                    else self.line.end(way).table["police"],
+                    "simulated_as": self.line.end(way).tc_text,
                     "distances": {
                         each.value: _finite(far) for each, far in decision.distances.items()
                     },

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 import numpy as np
@@ -222,8 +222,3 @@ def least_ms(scenes: Sequence[Scene]) -> float:
     """Return the minimum round-trip time of several scenes; NaN if there is none."""
     found = [float(scene.rtt_ms.min()) for scene in scenes if len(scene.rtt_ms)]
     return min(found, default=math.nan)
-
-
-def shortened(scene: Scene, longest_s: float) -> Scene:
-    """Return the scene with its load cut to at most this length."""
-    return replace(scene, end_s=min(scene.end_s, scene.begin_s + longest_s))

@@ -9,7 +9,7 @@ from typing import Any
 from dumbbell.backends import run_many
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run
-from dumbbell.twin.line import Line
+from dumbbell.twin.line import HOSTS, Line
 from dumbbell.twin.run_scene import scene_of_run
 from dumbbell.twin.scene import Scene, Way
 
@@ -19,7 +19,6 @@ _MOST_BITS = 2.5e9
 """Maximum simulated traffic, both directions together."""
 _LEAST_S = 4.5
 _IDLE_S = 2.0
-_END = {Way.UP: ("laptop", "server"), Way.DOWN: ("server", "laptop")}
 _PROBE = "ping"
 _LEAST_INTERVAL_S = 0.02
 
@@ -60,28 +59,30 @@ def scene_experiment(line: Line, scene: Scene, seed: int) -> Experiment:
     )
 
 
+def _ways(scene: Scene) -> dict[str, Way]:
+    """Return the direction of each simulated flow, by name."""
+    return {f"{way}-{k + 1}": way for way in Way for k in range(scene.count(way))}
+
+
 def _flows(scene: Scene, length_s: float) -> Iterator[dict[str, Any]]:
-    for way in Way:
-        for number in range(scene.count(way)):
-            yield {
-                "name": f"{way.value}-{number + 1}",
-                "from": _END[way][0],
-                "to": _END[way][1],
-                "start": _time(_IDLE_S),
-                "stop": _time(_IDLE_S + length_s),
-                "start_jitter": "50ms",
-                "source": {"kind": "greedy"},
-                "tcp": {"congestion_control": scene.controller(way)},
-            }
+    for name, way in _ways(scene).items():
+        sender, receiver = HOSTS[way]
+        yield {
+            "name": name,
+            "from": sender,
+            "to": receiver,
+            "start": _time(_IDLE_S),
+            "stop": _time(_IDLE_S + length_s),
+            "start_jitter": "50ms",
+            "source": {"kind": "greedy"},
+            "tcp": {"congestion_control": scene.controller(way)},
+        }
 
 
 def simulated_scene(run: Run, scene: Scene, line: Line) -> Scene:
     """Return a run of `scene_experiment` as a scene."""
-    ways = {name: Way(name.split("-")[0]) for name in run.flow_names}
-    length_s = simulated_length_s(scene, line)
-    return scene_of_run(
-        run, ways, [_PROBE], source=scene.source, span_s=(_IDLE_S, _IDLE_S + length_s)
-    )
+    span_s = (_IDLE_S, _IDLE_S + simulated_length_s(scene, line))
+    return scene_of_run(run, _ways(scene), [_PROBE], source=scene.source, span_s=span_s)
 
 
 def simulated(

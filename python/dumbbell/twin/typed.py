@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 from dumbbell.errors import SpecError
 from dumbbell.twin.line import FULL_BYTES, FULL_PAYLOAD_BYTES, Line, LineEnd, QueueModel
-from dumbbell.twin.result import Parameter, Twin
+from dumbbell.twin.result import Parameter, Quantity, Twin
 from dumbbell.twin.scene import Way
 from dumbbell.units import format_time
 
@@ -57,18 +56,17 @@ def twin_of_numbers(typed: TypedNumbers, seed: int) -> Twin:
         end = LineEnd(0, QueueModel.FQ_CODEL, 5_000_000).with_rate(rate)
         mbps = end.rate_bps / 1e6
         low, high = (mbps * (1 + sign * _SPEED_TOLERANCE) for sign in (-1, 1))
-        parameters.append(Parameter(f"rate {way.value}", "Mbit/s", mbps, low, high, mbps))
+        parameters.append(Parameter(Quantity.RATE, way, "Mbit/s", mbps, low, high, mbps))
         under_load = loaded[way]
-        name = f"buffer {way.value}"
         if under_load is None:
-            why = f"no --loaded-{way.value} was typed"
-            parameters.append(Parameter(name, "kB", unidentifiable=why))
+            why = f"--loaded-{way} was not given"
+            parameters.append(Parameter(Quantity.BUFFER, way, "kB", unidentifiable=why))
         elif under_load < typed.rtt_ns:
             allowed = f"{format_time(typed.rtt_ns)}, the idle round trip, and more"
             raise SpecError(f"--loaded-{way.value}", format_time(under_load), allowed)
         elif under_load - typed.rtt_ns < _QUEUED_NS:
-            why = "so little waits that the discipline may be any"
-            parameters.append(Parameter(name, "kB", unidentifiable=why))
+            why = "too little queueing to identify the discipline"
+            parameters.append(Parameter(Quantity.BUFFER, way, "kB", unidentifiable=why))
         else:
             queued_ns = under_load - typed.rtt_ns
             end = LineEnd(end.rate_bps, QueueModel.FIFO, 0).with_size(
@@ -76,12 +74,13 @@ def twin_of_numbers(typed: TypedNumbers, seed: int) -> Twin:
             )
             size = end.size / 1e3
             low, high = (size * (1 + sign * _DELAY_TOLERANCE) for sign in (-1, 1))
-            parameters.append(Parameter(name, "kB", size, low, high, size))
+            parameters.append(Parameter(Quantity.BUFFER, way, "kB", size, low, high, size))
         ends[way] = end
     rtt_ms = typed.rtt_ns / 1e6
-    parameters.append(Parameter("base round trip", "ms", rtt_ms, rtt_ms, rtt_ms, rtt_ms))
-    why = "no number says it"
-    parameters.append(Parameter("overhead", "bytes", math.nan, unidentifiable=why))
+    parameters += [
+        Parameter(Quantity.BASE_ROUND_TRIP, None, "ms", rtt_ms, rtt_ms, rtt_ms, rtt_ms),
+        Parameter(Quantity.OVERHEAD, None, "bytes", unidentifiable="it was not given"),
+    ]
     return Twin(
         line=Line(ends[Way.UP], ends[Way.DOWN], 0).with_rtt(typed.rtt_ns),
         ways=tuple(Way),
@@ -89,6 +88,6 @@ def twin_of_numbers(typed: TypedNumbers, seed: int) -> Twin:
         decisions={},
         predicted=(),
         sources=(NAME,),
-        notes=("A FIFO is assumed where packets wait: numbers alone tell no discipline.",),
+        notes=("A FIFO is assumed where packets wait: typed numbers do not show the discipline.",),
         seed=seed,
     )

@@ -17,16 +17,17 @@ def verdict(twin: Twin) -> str:
     match twin.trust:
         case Trust.PREDICTS:
             count = len(twin.predicted)
-            return f"The twin predicts what it was not fitted to: {count} of {count} numbers."
+            return f"The twin predicts the held-out data: {count} of {count} numbers."
         case Trust.UNTESTED:
-            return "Nothing tests this twin: it predicts nothing that was measured."
+            return "This twin is not validated: there is no held-out measurement."
         case Trust.FAILS:
             misses = [
                 f"During {each.load}, {each.name} was {plain(each.measured, 3)} {each.unit}, not "
                 f"{plain(each.low, 3)} to {plain(each.high, 3)}"
                 for each in twin.misses
             ]
-            return f"The twin predicts badly, and gives no advice. {'. '.join(misses)}."
+            sentences = ". ".join(misses)
+            return f"The twin does not predict the held-out data: no advice. {sentences}."
 
 
 def value_words(each: Parameter) -> str:
@@ -47,7 +48,7 @@ def class_words(twin: Twin, way: Way) -> str:
     if decision.class_ is not DisciplineClass.NOT_IDENTIFIABLE:
         return f"{decision.class_.value} (simulated as {simulated})"
     if not decision.near:
-        return f"not identifiable: none that is tried is near (simulated as {simulated})"
+        return f"not identifiable: no discipline tried is near (simulated as {simulated})"
     near = listed(each.value for each in decision.near)
     return f"not identifiable: {near} are alike (simulated as {simulated})"
 

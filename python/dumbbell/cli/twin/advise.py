@@ -68,10 +68,10 @@ def advise_command(
     jobs: Jobs = 0,
     as_json: Json = False,
 ) -> None:
-    """Say what to set on a router, tried on the twin of its line.
+    """Recommend a setting for a router, tried on the twin of its line.
 
-    Nothing at all, cake and fq_codel at shares of the rates are run on the lines that the twin
-    may be. Exit status: 0 advice, or none and why; 2 the files do not say enough.
+    No change, cake and fq_codel at shares of the rates run on lines drawn from the twin's
+    uncertainty. Exit status: 0 advice, or none with the reason; 2 the files do not contain enough.
     """
     from dumbbell.cli.terminal.json_text import json_text
     from dumbbell.cli.terminal.output import say, tell
@@ -110,23 +110,15 @@ def advise_command(
 
 def _known(asked: LineOptions, *, seed: int, jobs: int) -> KnownLine:
     from dumbbell.cli.terminal.output import tell
-    from dumbbell.twin.advice.known_line import known_line_of, read_known_line
+    from dumbbell.twin.advice.known_line import is_twin, known_line_of, read_known_line
     from dumbbell.twin.estimating import estimate
 
-    if len(asked.files) == 1 and (asked.files[0].is_dir() or _is_twin(asked.files[0])):
+    if len(asked.files) == 1 and is_twin(asked.files[0]):
         return read_known_line(asked.files[0])
     measured = asked.measurements()
     if measured is None:
         return known_line_of(asked.twin_of_numbers(seed))
     return known_line_of(estimate(measured, seed=seed, jobs=jobs, tell=tell))
-
-
-def _is_twin(path: Path) -> bool:
-    """Return whether a file begins like ``twin.json``."""
-    if not path.is_file():
-        return False
-    with path.open("rb") as stream:
-        return stream.read(64).split()[:2] == [b"{", b'"trust":']
 
 
 def _promised(

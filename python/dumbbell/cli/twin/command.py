@@ -76,11 +76,11 @@ def twin_command(
     replace: Replace = False,
     as_json: Json = False,
 ) -> None:
-    """Estimate a line from what was measured of it: rates, delay, buffers, discipline.
+    """Estimate a line from measurements of it: rates, delay, buffers, discipline.
 
-    The simulator is fitted to the measurement, and then has to predict the part that it was not
-    fitted to. Beside the page lies twin.toml, which dumbbell run takes. Exit status: 0 done,
-    also where the twin predicts badly, which is said; 2 the files do not say enough.
+    The simulator is fitted to one part of the measurement and then predicts the other. The folder
+    of the page contains twin.toml, an experiment for dumbbell run. Exit status: 0 done, also for a
+    twin that does not predict the held-out data; 2 the files do not contain enough.
     """
     from dumbbell.cli.common.pages import has_page, page_folder, result_place
     from dumbbell.cli.terminal.output import tell

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from rich import box
@@ -13,7 +14,7 @@ from dumbbell.cli.terminal.consoles import print_sentence
 from dumbbell.cli.terminal.tables import print_table
 from dumbbell.report.numbers import plain
 from dumbbell.twin.prediction import Predicted
-from dumbbell.twin.result import Trust, Twin
+from dumbbell.twin.result import Quantity, Trust, Twin
 from dumbbell.twin.words import class_words, reasons, value_words, verdict
 
 
@@ -22,8 +23,8 @@ def print_twin(twin: Twin, console: Console) -> None:
     console.print(Text(f"Twin of {', '.join(twin.sources)}", style="bold"))
     table = _table("", "", "twin", "by arithmetic", keys=2)
     for each in twin.parameters:
-        if not each.unidentifiable or each.name.startswith("buffer"):
-            direct = plain(None if each.direct != each.direct else each.direct, 4)
+        if not each.unidentifiable or each.quantity is Quantity.BUFFER:
+            direct = plain(None if math.isnan(each.direct) else each.direct, 4)
             table.add_row(each.name, each.unit, value_words(each), direct)
     print_table(table, console, keys=2)
     for way in twin.ways:

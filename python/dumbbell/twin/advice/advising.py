@@ -99,13 +99,13 @@ class Advice:
 def why_no_advice(known: KnownLine, use: Use) -> str:
     """Return why a twin does not support advice for a use; empty if it does."""
     if known.trust is Trust.FAILS:
-        return "the twin predicts badly what it was not fitted to"
+        return "the twin does not predict the held-out data"
     missing = [way.value for way in use.ways if way not in known.ways]
     if missing:
         return f"the line was not measured {' and '.join(missing)}, which {use.word} fills"
     unexplained = [way.value for way in use.ways if way in known.unexplained]
     if unexplained:
-        return f"no discipline that is tried explains the delays {' and '.join(unexplained)}"
+        return f"no discipline tried explains the delays {' and '.join(unexplained)}"
     return ""
 
 

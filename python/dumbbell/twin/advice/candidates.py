@@ -33,14 +33,19 @@ class Candidate:
     def on(self, line: Line) -> Line:
         """Return a line with this router."""
         rates = dict(self.rates_bps)
-        texts = {way: self._text(rates[way]) if way in rates else PLAIN for way in Way}
+        texts = {way: "; ".join(self._parts(rates[way])) if way in rates else PLAIN for way in Way}
         return replace(line, router_up=texts[Way.UP], router_down=texts[Way.DOWN])
 
-    def _text(self, rate_bps: int) -> str:
+    def _parts(self, rate_bps: int) -> list[str]:
+        """Return what follows ``tc qdisc replace dev DEVICE`` in each command."""
+        rate = f"{rate_bps // 1000}kbit"
         if self.qdisc == "cake":
-            return f"cake bandwidth {rate_bps // 1000}kbit besteffort"
-        tbf = " ".join(_tbf(rate_bps))
-        return f"root handle 1: {tbf} latency 300ms ; parent 1:1 handle 10: fq_codel"
+            return [f"root cake bandwidth {rate} besteffort"]
+        burst = max(round(rate_bps * _BURST_S / 8), _LEAST_BURST_BYTES)
+        return [
+            f"root handle 1: tbf rate {rate} burst {burst}b latency 300ms",
+            "parent 1:1 handle 10: fq_codel",
+        ]
 
     @property
     def tc_lines(self) -> list[str]:
@@ -60,14 +65,7 @@ class Candidate:
         return lines
 
     def _tc(self, device: str, rate_bps: int) -> list[str]:
-        if self.qdisc == "cake":
-            rate = f"{rate_bps // 1000}kbit"
-            return [f"tc qdisc replace dev {device} root cake bandwidth {rate} besteffort"]
-        tbf = " ".join(_tbf(rate_bps))
-        return [
-            f"tc qdisc replace dev {device} root handle 1: {tbf} latency 300ms",
-            f"tc qdisc replace dev {device} parent 1: fq_codel",
-        ]
+        return [f"tc qdisc replace dev {device} {part}" for part in self._parts(rate_bps)]
 
     @property
     def sqm_stanza(self) -> str:
@@ -91,11 +89,6 @@ class Candidate:
                 *(f"\toption {name} '{value}'" for name, value in options.items()),
             ]
         )
-
-
-def _tbf(rate_bps: int) -> list[str]:
-    burst = max(round(rate_bps * _BURST_S / 8), _LEAST_BURST_BYTES)
-    return ["tbf", "rate", f"{rate_bps // 1000}kbit", "burst", f"{burst}b"]
 
 
 def candidates(line: Line, ways: Sequence[Way]) -> Iterator[Candidate]:

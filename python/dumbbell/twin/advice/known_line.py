@@ -23,10 +23,11 @@ from dumbbell.twin.line import (
     LineEnd,
     QueueModel,
 )
-from dumbbell.twin.result import Trust, Twin
+from dumbbell.twin.result import FORMAT, Quantity, Trust, Twin
 from dumbbell.twin.scene import Way
 
 LARGEST_TWIN_BYTES = 1 << 20
+_Key = tuple[Quantity, Way | None]
 _OF_LEVEL = 1.96
 """Standard deviations from the centre to an end of a 95 % interval."""
 _UNKNOWN_SIZE = 0.5
@@ -40,8 +41,8 @@ class KnownLine:
     Attributes:
         line: The twin's line.
         ways: The measured directions.
-        spreads: Standard deviation over value of ``rate up``, ``rate down``, ``base round trip``,
-            ``buffer up`` and ``buffer down``.
+        spreads: Standard deviation over value of the rate and buffer of each direction and of the
+            base round trip.
         trust: Whether its predictions were correct.
         sources: Names of the measured files.
         unexplained: Directions whose delays no tried discipline explains.
@@ -49,7 +50,7 @@ class KnownLine:
 
     line: Line
     ways: tuple[Way, ...]
-    spreads: Mapping[str, float]
+    spreads: Mapping[_Key, float]
     trust: Trust
     sources: tuple[str, ...]
     unexplained: tuple[Way, ...] = ()
@@ -67,14 +68,14 @@ class KnownLine:
             line = self.line
             for way in Way:
                 end = line.end(way)
-                rate = 1 + self.spreads[f"rate {way.value}"] * float(random.standard_normal())
+                rate = 1 + self.spreads[Quantity.RATE, way] * float(random.standard_normal())
                 size = math.exp(
-                    self.spreads[f"buffer {way.value}"] * float(random.standard_normal())
+                    self.spreads[Quantity.BUFFER, way] * float(random.standard_normal())
                 )
                 line = line.with_end(
                     way, end.with_rate(end.rate_bps * rate).with_size(end.size * size)
                 )
-            rtt = 1 + self.spreads["base round trip"] * float(random.standard_normal())
+            rtt = 1 + self.spreads[Quantity.BASE_ROUND_TRIP, None] * float(random.standard_normal())
             found.append(line.with_rtt(line.rtt_ns * rtt).rounded)
         return found
 
@@ -101,7 +102,7 @@ def known_line(document: Mapping[str, Any], source: str) -> KnownLine:
     names = [each for each in sources if isinstance(each, str)] if isinstance(sources, list) else []
     return KnownLine(
         Line(ends[Way.UP], ends[Way.DOWN], 0).with_rtt(rtt),
-        tuple(way for way in Way if f"rate {way.value}" in measured),
+        tuple(way for way in Way if (Quantity.RATE, way) in measured),
         spreads,
         trusts[trust],
         tuple(printable(each)[:200] for each in names[:12]),
@@ -131,28 +132,55 @@ def read_known_line(path: Path) -> KnownLine:
         document = json.loads(content)
     except (ValueError, RecursionError):
         document = None
-    if not isinstance(document, dict):
-        raise SpecError(name, "no object of JSON", "the twin.json that dumbbell twin wrote")
+    if not isinstance(document, dict) or document.get("format") != FORMAT:
+        raise SpecError(name, "no twin", "the twin.json that dumbbell twin wrote")
     return known_line(document, name)
 
 
-def _spreads(parameters: object, source: str) -> tuple[dict[str, float], set[str]]:
-    spreads = {"base round trip": 0.0}
-    spreads |= {f"rate {way.value}": 0.0 for way in Way}
-    spreads |= {f"buffer {way.value}": _UNKNOWN_SIZE for way in Way}
-    measured: set[str] = set()
+def is_twin(path: Path) -> bool:
+    """Whether a path is the folder or the JSON file of a twin.
+
+    Raises:
+        OSError: It cannot be read.
+    """
+    if path.is_dir():
+        return True
+    if not path.is_file():
+        return False
+    with path.open("rb") as stream:
+        content = stream.read(LARGEST_TWIN_BYTES + 1)
+    if len(content) > LARGEST_TWIN_BYTES:
+        return False
+    try:
+        document = json.loads(content)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(document, dict) and document.get("format") == FORMAT
+
+
+def _spreads(parameters: object, source: str) -> tuple[dict[_Key, float], set[_Key]]:
+    spreads: dict[_Key, float] = {(Quantity.BASE_ROUND_TRIP, None): 0.0}
+    spreads |= {(Quantity.RATE, way): 0.0 for way in Way}
+    spreads |= {(Quantity.BUFFER, way): _UNKNOWN_SIZE for way in Way}
+    by_words = {(key[0].value, key[1] and key[1].value): key for key in spreads}
+    measured: set[_Key] = set()
     if not isinstance(parameters, list):
         raise SpecError(f"{source}: parameters", "no list", "a list of parameters")
     for each in parameters[:100]:
-        if not isinstance(each, dict) or each.get("name") not in spreads:
+        if not isinstance(each, dict):
             continue
-        name = str(each["name"])
-        measured.add(name)
+        words = tuple(each.get(key) for key in ("quantity", "way"))
+        if not all(word is None or isinstance(word, str) for word in words):
+            continue
+        key = by_words.get(words)
+        if key is None:
+            continue
+        measured.add(key)
         known = [each.get(key) for key in ("value", "low", "high")]
         numbers = [float(number) for number in known if _is_number(number)]
         if len(numbers) == len(known) and numbers[0] > 0 and numbers[1] <= numbers[2]:
             spread = (numbers[2] - numbers[1]) / (2 * _OF_LEVEL) / numbers[0]
-            spreads[name] = min(spread, 1.0)
+            spreads[key] = min(spread, 1.0)
     return spreads, measured
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment
 from dumbbell.spec.refusal import nearest, one_of
+from dumbbell.twin.line import HOSTS
 from dumbbell.twin.scene import Way
 
 PROBE = "interactive"
@@ -39,19 +40,16 @@ class Use:
     @property
     def ways(self) -> list[Way]:
         """Return the directions that it fills."""
-        senders = {flow["from"] for flow in self.flows}
-        return [way for way, sender in _SENDERS.items() if sender in senders]
-
-
-_SENDERS = {Way.UP: "laptop", Way.DOWN: "server"}
+        filled = set(flow_names(self.flows).values())
+        return [way for way in Way if way in filled]
 
 
 def _greedy(name: str, way: Way, count: int) -> dict[str, Any]:
     return {
         "name": name,
         "count": count,
-        "from": _SENDERS[way],
-        "to": _SENDERS[way.other],
+        "from": HOSTS[way][0],
+        "to": HOSTS[way][1],
         "start_jitter": _START,
         "source": {"kind": "greedy"},
     }
@@ -141,7 +139,7 @@ def flow_names(flows: Sequence[Mapping[str, Any]]) -> dict[str, Way]:
     """Return the names of the flows that run, each with its direction."""
     found: dict[str, Way] = {}
     for flow in flows:
-        way = Way.UP if flow["from"] == "laptop" else Way.DOWN
+        way = next(way for way, (sender, _) in HOSTS.items() if sender == flow["from"])
         count = flow.get("count")
         names = [flow["name"]]
         if count is not None:

@@ -22,8 +22,8 @@ def answer(advice: Advice) -> str:
     best = advice.best
     rates = listed(f"{_number(best.goodput(way))} Mbit/s {way.value}" for way in best.goodput_mbps)
     expects = (
-        f"{advice.use.what} waits {_number(best.round_trip)} ms at most in 95 of 100 round trips, "
-        f"beside {rates}"
+        f"{advice.use.what} has round trips of at most {_number(best.round_trip)} ms (95th "
+        f"percentile), with {rates}"
     )
     if not best.candidate.qdisc:
         return f"For {advice.use.sentence}: set nothing; {expects}."
@@ -37,7 +37,7 @@ def runner_up(advice: Advice) -> str:
     """State the next best setting, and its disadvantage."""
     slower, less = advice.slower_ms, advice.less_mbps
     return (
-        f"Runner-up: {advice.runner_up.candidate.name}. Its difference, line by line: "
+        f"Runner-up: {advice.runner_up.candidate.name}. Paired difference: "
         f"{_number(slower)} ms and {_number(less)} Mbit/s."
     )
 
@@ -46,14 +46,14 @@ def caution(advice: Advice, known: KnownLine) -> str:
     """State the basis of the advice."""
     lines = len(advice.best.rtt_p95_ms)
     tested = (
-        "the twin predicted what it was not fitted to"
+        "The twin predicts the held-out data."
         if known.trust is Trust.PREDICTS
-        else "nothing tested the twin: it is of typed numbers"
+        else "The twin is not validated: it is from typed numbers."
     )
     return (
-        f"Brackets: 95 % of lines that the twin may be; {lines} were drawn. Here {tested}. "
-        "Overhead and ack-filter were not tried: the measurement does not say the first, and the "
-        "simulator lacks the second."
+        f"Brackets: 95 % prediction intervals over {lines} lines drawn from the twin's "
+        f"uncertainty. {tested} Overhead and ack-filter were not tried: the measurement does not "
+        "determine the overhead, and the simulator has no ack-filter."
     )
 
 
