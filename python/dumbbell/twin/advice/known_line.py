@@ -162,18 +162,12 @@ def _spreads(parameters: object, source: str) -> tuple[dict[_Key, float], set[_K
     spreads: dict[_Key, float] = {(Quantity.BASE_ROUND_TRIP, None): 0.0}
     spreads |= {(Quantity.RATE, way): 0.0 for way in Way}
     spreads |= {(Quantity.BUFFER, way): _UNKNOWN_SIZE for way in Way}
-    by_words = {(key[0].value, key[1] and key[1].value): key for key in spreads}
     measured: set[_Key] = set()
     if not isinstance(parameters, list):
         raise SpecError(f"{source}: parameters", "no list", "a list of parameters")
     for each in parameters[:100]:
-        if not isinstance(each, dict):
-            continue
-        words = tuple(each.get(key) for key in ("quantity", "way"))
-        if not all(word is None or isinstance(word, str) for word in words):
-            continue
-        key = by_words.get(words)
-        if key is None:
+        key = _key(each)
+        if key is None or key not in spreads:
             continue
         measured.add(key)
         known = [each.get(key) for key in ("value", "low", "high")]
@@ -182,6 +176,16 @@ def _spreads(parameters: object, source: str) -> tuple[dict[_Key, float], set[_K
             spread = (numbers[2] - numbers[1]) / (2 * _OF_LEVEL) / numbers[0]
             spreads[key] = min(spread, 1.0)
     return spreads, measured
+
+
+def _key(parameter: object) -> _Key | None:
+    """What a parameter is; None if its words are unknown."""
+    if not isinstance(parameter, dict):
+        return None
+    quantity, way = parameter.get("quantity"), parameter.get("way")
+    if quantity not in tuple(Quantity) or (way is not None and way not in tuple(Way)):
+        return None
+    return Quantity(quantity), None if way is None else Way(way)
 
 
 def _unexplained(disciplines: object) -> Iterator[Way]:
