@@ -1,29 +1,29 @@
-//! `noqueue`: no queue at all (Linux net/core/dev.c, 6.1).
+//! `noqueue`: no queue (Linux net/core/dev.c, 6.1).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | a packet is handed to the device, and dropped where that takes none | yes |
+//! | a packet goes to the device, and is dropped if the device is busy | yes |
 //! | no statistics of its own | yes |
 //!
-//! The device here is a link's transmitter, which holds one packet: with a rate this is a loss system
-//! without waiting room, M/M/1/1 under Poisson arrivals; without one nothing is ever dropped. After each
-//! packet that it has sent the device asks for another, and is idle once it was told that there is none.
+//! The device is the link's transmitter, which holds one packet. With a rate this is a loss system without
+//! waiting room (M/M/1/1 for Poisson arrivals and exponential sizes); with an infinite rate nothing is
+//! dropped. After each transmission the device dequeues, and becomes idle when the queue is empty.
 
 use super::{Build, Dequeued, Discipline, DropReason, Events, Setting};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Noqueue as Config;
 
-/// What the device is known to do.
+/// State of the device.
 #[derive(Debug, Clone)]
 enum Device {
     Idle,
-    /// It has not taken this packet yet, in the instant in which that came.
+    /// This packet has just arrived and is not dequeued yet.
     Offered(Packet),
     Busy,
 }
 
-/// The state, which is the device's.
+/// The discipline: it keeps only the state of the device.
 #[derive(Debug, Clone)]
 pub struct Noqueue {
     device: Device,
@@ -97,10 +97,10 @@ mod tests {
         let events = &mut Events::default();
         let first = queue.dequeue(Time::ZERO, events);
         assert_eq!(first, Dequeued::Packet(packet(1)));
-        // It is being sent.
+        // Packet 1 is in transmission.
         let refused = queue.enqueue(packet(2), Time::ZERO, events);
         assert_eq!(refused, Err(DropReason::Overlimit));
-        // It has been.
+        // Its transmission is over.
         assert_eq!(queue.dequeue(Time::ZERO, events), Dequeued::Empty);
         assert_eq!(queue.enqueue(packet(3), Time::ZERO, events), Ok(()));
         let third = queue.dequeue(Time::ZERO, events);

@@ -1,49 +1,49 @@
-//! Accurate ECN: a count of marks in three bits of the TCP header (RFC 9768).
+//! Accurate ECN: a counter of CE marks in three bits of the TCP header (RFC 9768).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | RFC 9768 section 3.1.1, a SYN with (AE, CWR, ECE) = (1, 1, 1); the SYN-ACK tells the IP-ECN field of the SYN | `OFFER`, `handshake_flags` |
+//! | RFC 9768 section 3.1.1, a SYN with (AE, CWR, ECE) = (1, 1, 1); the SYN-ACK reports the IP-ECN field of the SYN | `OFFER`, `handshake_flags` |
 //! | RFC 9768 section 3.1.2, table 2: the mode of a client after the SYN-ACK, of a server after the SYN | `Mode::of_answer`, `Mode::of_offer` |
-//! | RFC 9768 section 3.1.3, combinations that nobody uses yet count as AccECN | yes |
-//! | RFC 9768 section 3.1.4.1, the first repeated SYN asks again, later ones do without | yes; failures are not remembered |
-//! | RFC 9768 section 3.1.4.2, a SYN-ACK that is sent again tells of the latest SYN | yes; none falls back |
-//! | RFC 9768 section 3.1.5, no CWR in AccECN mode | yes; SYNs of both kinds in one handshake are no reason for a reset |
-//! | RFC 9768 section 3.2.1, counts begin with 5 | `FIRST_COUNT` |
-//! | RFC 9768 section 3.2.2, the three lowest bits of the count on each segment without SYN | `MarkCounter` |
-//! | RFC 9768 section 3.2.2.1, the ACK of the SYN-ACK tells the IP-ECN field of that; 0 switches the ECN of a server off | yes |
-//! | RFC 9768 section 3.2.2.2, a sender adds what the field has advanced by, modulo 8 | `EchoedMarks`; marks of SYN and SYN-ACK are counted as it says, and reduce no window |
-//! | RFC 9768 section 3.2.2.3, mangled IP-ECN fields | no: nothing here mangles |
-//! | RFC 9768 section 3.2.2.4, a zeroed ACE field | no: likewise |
-//! | RFC 9768 section 3.2.2.5.1, an ACK where marks begin on data, and for every second | `MarkCounter::count`; not for marks on segments without data |
-//! | RFC 9768 section 3.2.2.5.2, the safest likely case where the field could have wrapped | yes, where it has moved (`EchoedMarks::newly_marked`) |
-//! | RFC 9768 section 3.2.3, the option with counts of bytes | no: it is optional, and both ends do without, as they must be able to |
+//! | RFC 9768 section 3.1.3, unused combinations count as AccECN | yes |
+//! | RFC 9768 section 3.1.4.1, the first retransmitted SYN offers AccECN again, later ones do not | yes; failures are not cached |
+//! | RFC 9768 section 3.1.4.2, a retransmitted SYN-ACK reports the latest SYN | yes; it never falls back |
+//! | RFC 9768 section 3.1.5, no CWR in AccECN mode | yes; SYNs of both kinds in one handshake cause no reset |
+//! | RFC 9768 section 3.2.1, counters begin at 5 | `FIRST_COUNT` |
+//! | RFC 9768 section 3.2.2, the three lowest bits of the counter on each segment without SYN | `MarkCounter` |
+//! | RFC 9768 section 3.2.2.1, the ACK of the SYN-ACK reports its IP-ECN field; 0 turns ECN off at the server | yes |
+//! | RFC 9768 section 3.2.2.2, a sender adds the increase of the field, modulo 8 | `EchoedMarks`; marks of SYN and SYN-ACK are counted, and reduce no window |
+//! | RFC 9768 section 3.2.2.3, mangled IP-ECN fields | no: no simulated path mangles them |
+//! | RFC 9768 section 3.2.2.4, a zeroed ACE field | no, for the same reason |
+//! | RFC 9768 section 3.2.2.5.1, an ACK for data at the first mark of a run and for every second mark | `MarkCounter::count`; not for marks on segments without data |
+//! | RFC 9768 section 3.2.2.5.2, the safest likely case if the field could have wrapped | yes, if it has changed (`EchoedMarks::newly_marked`) |
+//! | RFC 9768 section 3.2.3, the option with byte counters | no: it is optional, and both ends must work without it |
 
 use crate::segment::Flags;
 
-/// What a SYN offers AccECN with.
+/// The flags of a SYN that offers AccECN.
 pub const OFFER: Flags = Flags::ACE;
-/// r.cep and s.cep at first (RFC 9768 section 3.2.1).
+/// Initial value of r.cep and s.cep (RFC 9768 section 3.2.1).
 const FIRST_COUNT: u8 = 5;
-/// The field of one that has seen no mark.
+/// The field of an end that has received no mark.
 pub const FIELD_WITHOUT_MARKS: Flags = Flags::FIVE;
 /// The field counts modulo this.
 const FIELD_VALUES: u32 = 8;
-/// Marks after which an acknowledgement is sent while data are not acknowledged.
+/// Number of marks on unacknowledged data after which an acknowledgement is sent.
 const MARKS_PER_ACK: u8 = 2;
 
-/// Which feedback both ends have agreed on (table 2).
+/// The feedback negotiated by both ends (table 2).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mode {
-    /// None.
+    /// No ECN.
     NotEcn,
-    /// RFC 3168's.
+    /// Feedback of RFC 3168.
     Classic,
-    /// RFC 9768's.
+    /// Feedback of RFC 9768.
     Accurate,
 }
 
 impl Mode {
-    /// Of a server that can do AccECN, by the flags of a SYN.
+    /// The mode of a server with AccECN, from the flags of a SYN.
     pub fn of_offer(syn: Flags) -> Mode {
         match ace_of(syn) {
             0b000 => Mode::NotEcn,
@@ -52,10 +52,10 @@ impl Mode {
         }
     }
 
-    /// Of a client that has offered AccECN, by the flags of the SYN-ACK.
+    /// The mode of a client that offered AccECN, from the flags of the SYN-ACK.
     pub fn of_answer(syn_ack: Flags) -> Mode {
         match ace_of(syn_ack) {
-            // All ones are the SYN's, sent back by a broken server.
+            // 0b111 are the flags of the SYN, reflected by a broken server.
             0b000 | 0b111 => Mode::NotEcn,
             0b001 => Mode::Classic,
             _ => Mode::Accurate,
@@ -80,7 +80,7 @@ pub fn ace_flags(number: u8) -> Flags {
         .fold(Flags::default(), |flags, (_, flag)| flags | flag)
 }
 
-/// What the answer to a handshake segment says of that one's IP header (tables 2 and 3).
+/// The flags by which the answer to a handshake segment reports its IP-ECN field (tables 2 and 3).
 pub fn handshake_flags(arrived: Flags) -> Flags {
     ace_flags(match arrived {
         _ if arrived.has(Flags::CE) => 0b110,
@@ -90,12 +90,12 @@ pub fn handshake_flags(arrived: Flags) -> Flags {
     })
 }
 
-/// A receiver's count of marks.
+/// A receiver's counter of marks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MarkCounter {
-    /// The lowest bits of r.cep.
+    /// r.cep, modulo 256.
     count: u8,
-    /// Since the last acknowledgement.
+    /// Marks since the last acknowledgement.
     since_ack: u8,
     was_marked: bool,
 }
@@ -110,8 +110,8 @@ impl MarkCounter {
         }
     }
 
-    /// A segment has arrived. Returns whether an acknowledgement is due for it: of data with the first of
-    /// several marks, and of every second mark.
+    /// Counts an arriving segment. Returns whether an acknowledgement is due: for data, at the first mark of
+    /// a run and at every second mark.
     pub fn count(&mut self, is_marked: bool, carries_data: bool) -> bool {
         let begins = is_marked && !self.was_marked;
         self.was_marked = is_marked;
@@ -123,7 +123,7 @@ impl MarkCounter {
         carries_data && (begins || self.since_ack >= MARKS_PER_ACK)
     }
 
-    /// The field of an acknowledgement that is sent now.
+    /// The field of an acknowledgement sent now.
     pub fn flags(&mut self) -> Flags {
         self.since_ack = 0;
         ace_flags(self.count)
@@ -136,10 +136,10 @@ impl Default for MarkCounter {
     }
 }
 
-/// A sender's copy of that count.
+/// A sender's copy of that counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EchoedMarks {
-    /// The lowest bits of s.cep.
+    /// s.cep, modulo 256.
     count: u8,
 }
 
@@ -149,26 +149,26 @@ impl EchoedMarks {
         EchoedMarks { count: FIRST_COUNT }
     }
 
-    /// The acknowledgement of a SYN-ACK says that this was marked (table 4).
+    /// Counts a mark on the SYN-ACK, reported by its acknowledgement (table 4).
     pub fn count_syn_ack(&mut self) {
         self.count = self.count.wrapping_add(1);
     }
 
-    /// The field of a segment that tells of no more.
+    /// The field of a segment that reports no new mark.
     pub fn field(&self) -> Flags {
         ace_flags(self.count)
     }
 
-    /// Whether a segment tells of more.
+    /// Whether a segment reports new marks.
     pub fn is_moved_by(&self, flags: Flags) -> bool {
         ace_of(flags) != self.count & 7
     }
 
-    /// How many marks an acknowledgement that no other has overtaken adds, of so many packets.
+    /// Number of marks that an in-order acknowledgement of `acked_pkts` packets adds.
     ///
-    /// A receiver acknowledges every second mark, so that the field wraps between two acknowledgements only
-    /// where some were lost. Of more packets than it can count, the most marks are taken that it allows (RFC 9768 section
-    /// 3.2.2.5.2), but not where it has not moved: a receiver that saw no mark says that, too.
+    /// A receiver acknowledges every second mark, so the field wraps between two acknowledgements only if
+    /// some were lost. If it may have wrapped, the maximum number of marks that it allows is assumed (RFC 9768
+    /// section 3.2.2.5.2); but not if it is unchanged, as it is at a receiver that got no mark.
     pub fn newly_marked(&mut self, flags: Flags, acked_pkts: u32) -> u32 {
         let least = u32::from(ace_of(flags).wrapping_sub(self.count) & 7);
         self.count = self.count.wrapping_add(least as u8);

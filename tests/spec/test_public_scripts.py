@@ -18,8 +18,8 @@ REFUSED = {
     "is no longer in Linux; use htb": 2,
     "no discipline has the handle 1:": 5,  # after those
     'filter "bpf" is not implemented': 3,
-    "it has some packets only": 2,
-    "no line before it makes the hook": 1,
+    "it matches only some packets": 2,
+    "no line before it adds the hook": 1,
     "for the source port all": 1,
     "it does not fit, and": 1,  # a latency of 10000 s
 }

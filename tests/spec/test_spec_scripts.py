@@ -78,10 +78,14 @@ def test_a_notice_says_where_it_stands() -> None:
         (
             {"forward": {"qdisc": SHAPED}, "reverse": {"rate": "20mbit"}},
             "links[0].reverse.rate",
-            "a host of its own",
+            "add a host between",
         ),
-        ({"rate": "20mbit", "forward": {"qdisc": SHAPED}}, "links[0].rate", "a host of its own"),
-        ({"qdisc": "fq_codel", "forward": {"qdisc": SHAPED}}, "links[0].qdisc", "links in a row"),
+        ({"rate": "20mbit", "forward": {"qdisc": SHAPED}}, "links[0].rate", "add a host between"),
+        (
+            {"qdisc": "fq_codel", "forward": {"qdisc": SHAPED}},
+            "links[0].qdisc",
+            "add a host between",
+        ),
         ({"loss": 0.1, "forward": {"qdisc": SHAPED}}, "links[0].loss", "no `loss`"),
         ({"qdisc": SHAPED}, "links[0].qdisc", "`forward` or `reverse`"),
         (
@@ -92,7 +96,7 @@ def test_a_notice_says_where_it_stands() -> None:
         (
             {"forward": {"qdisc": HOOK.replace("u32 0 0", "ip dport 80 0xffff")}},
             "links[0].forward.qdisc",
-            "lines of one device",
+            "lines for one device",
         ),
     ],
 )

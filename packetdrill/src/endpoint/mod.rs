@@ -390,7 +390,7 @@ impl Endpoint {
         let is_news = segment.ack > self.last_ack
             || segment.window_bytes != self.last_window
             || !segment.sack.is_empty()
-            || sender.is_some_and(|sender| sender.tells_of_marks(segment.flags));
+            || sender.is_some_and(|sender| sender.reports_marks(segment.flags));
         // A segment with data is no duplicate acknowledgement (RFC 5681 section 2).
         if let Some(sender) = &mut self.sender
             && (is_news || !carries)

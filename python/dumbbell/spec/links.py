@@ -11,7 +11,7 @@ from dumbbell import units
 from dumbbell.spec.fields import Name, time_ns
 from dumbbell.spec.keys import CHANGE, LINK, key_fields, key_model, resolved_keys
 from dumbbell.spec.refusal import Refused
-from dumbbell.spec.scripts import take_apart
+from dumbbell.spec.scripts import split_link
 
 if TYPE_CHECKING:
     from dumbbell.spec.key_models import ChangeKeys, LinkEndKeys, LinkKeys
@@ -89,23 +89,23 @@ class LinkOptions(LinkKeys):
         default=_AS_THE_LINK, description="What is otherwise in the direction from `b` to `a`."
     )
 
-    _of_scripts: Mapping[str, units.Notice] = PrivateAttr(default_factory=dict)
+    _script_notices: Mapping[str, units.Notice] = PrivateAttr(default_factory=dict)
 
     @model_validator(mode="wrap")
     @classmethod
-    def _take_scripts_apart(cls, data: object, made: ModelWrapValidatorHandler[Self]) -> Self:
-        """Scripts of a direction say what is done to packets of the other, too."""
+    def _split_scripts(cls, data: object, made: ModelWrapValidatorHandler[Self]) -> Self:
+        """A script in one direction may also configure the other (`dumbbell.spec.scripts`)."""
         if not isinstance(data, Mapping):
             return made(data)
-        apart = take_apart(data)
-        link = made(apart.table)
-        link._of_scripts = apart.notices
+        split = split_link(data)
+        link = made(split.table)
+        link._script_notices = split.notices
         return link
 
     @property
-    def of_scripts(self) -> Mapping[str, units.Notice]:
-        """What scripts say of packets that arrive, by the key under which it stands."""
-        return self._of_scripts
+    def script_notices(self) -> Mapping[str, units.Notice]:
+        """Notices of keys that scripts wrote for arriving packets, by path in the link."""
+        return self._script_notices
 
     def end(self, direction: LinkEnd) -> dict[str, Any]:
         """One direction for the resolved description: its own values override the link's."""

@@ -68,7 +68,7 @@ def notices_of_filters(resolved_json: str) -> tuple[PlacedNotice, ...]:
 def _walk(value: object, path: str) -> Iterator[PlacedNotice]:
     if isinstance(value, BaseModel):
         if isinstance(value, LinkOptions):
-            for key, notice in value.of_scripts.items():
+            for key, notice in value.script_notices.items():
                 yield PlacedNotice(joined(path, key), notice)
         for name in type(value).model_fields:
             if name in value.model_fields_set:

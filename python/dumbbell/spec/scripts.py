@@ -1,11 +1,10 @@
-"""Scripts of ``tc`` that say what is done to packets that arrive: keys of both directions.
+"""``tc`` scripts with ``ingress``, ``clsact`` or an ``ifb``, as keys of both directions of a link.
 
-A script in ``forward`` is of the device at ``a``. What it does to packets that leave stands in
-``forward``; what it does to those that arrive (``police`` of ``ingress``, or a redirection to an
-``ifb`` with a queue) is done behind the link, to packets of ``reverse``. Where that direction has
-no rate, queue or loss of its own, packets pass it at once but for its delay, and what is done to
-them at its end is the same as at its beginning: a delay earlier by the queue's clock, and to those
-who receive at the same time. So it is written there.
+A script in ``forward`` configures the device at ``a``. Its discipline for departing packets stays
+in ``forward``. What it applies to arriving packets (``police`` at ``ingress``, or a redirection to
+an ``ifb`` with a queue) acts after the delay of ``reverse``; here it is written in ``reverse``, and
+acts before that delay. The two are equivalent, up to the delay by which it acts earlier, if
+``reverse`` has no rate, queue or loss of its own; otherwise it is refused.
 """
 
 from __future__ import annotations
@@ -28,33 +27,32 @@ _OWN: Mapping[str, tuple[object, ...]] = {
     "changes": ([], ()),
     "trace": (),
 }
-"""Keys by which something happens to packets at the other end, and their values by which nothing
-does."""
+"""Keys that affect packets at the other end, each with the values that have no effect."""
 
 
 @dataclass(frozen=True, slots=True)
-class TakenApart:
-    """A table of a link without scripts.
+class SplitLink:
+    """The table of a link after its scripts were split.
 
     Attributes:
         table: As a file would have it.
-        notices: By the direction and key under which something was written that a script says of
-            packets that arrive.
+        notices: Notices by path, such as ``reverse.qdisc``: one for each key written for arriving
+            packets.
     """
 
     table: Mapping[str, Any]
     notices: Mapping[str, units.Notice]
 
 
-def take_apart(table: Mapping[str, Any]) -> TakenApart:
-    """Writes what scripts of a link's directions say under the keys of both.
+def split_link(table: Mapping[str, Any]) -> SplitLink:
+    """Splits the scripts in a link's directions into keys of both directions.
 
     Raises:
-        Refused: A script says something of packets that arrive where that is not the same as at
-            the other end, or stands where it is of no one device.
+        Refused: A script for arriving packets is not equivalent to keys of the other end, or the
+            script is not in a direction.
     """
     if _script(table.get("qdisc"), "qdisc") is not None:
-        allowed = "such a script in `forward` or `reverse`, of whose device it is"
+        allowed = "such a script in `forward` or `reverse`, for the device at its beginning"
         raise Refused("a script with ingress, clsact or an ifb", allowed, path="qdisc")
     found = dict(table)
     notices: dict[str, units.Notice] = {}
@@ -75,7 +73,7 @@ def take_apart(table: Mapping[str, Any]) -> TakenApart:
         found[other] = {**(table.get(other) or {}), **arriving}
         for key in arriving:
             notices[f"{other}.{key}"] = _notice(script["ifb"], side, other, key)
-    return TakenApart(found, notices)
+    return SplitLink(found, notices)
 
 
 def _script(text: object, path: str) -> Mapping[str, Any] | None:
@@ -89,13 +87,13 @@ def _script(text: object, path: str) -> Mapping[str, Any] | None:
 
 
 def _own(end: Mapping[str, Any], script: Mapping[str, Any], side: str) -> Mapping[str, Any]:
-    """The direction that the device sends in."""
+    """Returns the direction in which the device sends, with the script's own parts."""
     found = {key: value for key, value in end.items() if key != "qdisc"}
     if script["qdisc"]:
         found["qdisc"] = script["qdisc"]
     if script["police"]:
         if "police" in end:
-            allowed = "either the key, or a policer of egress in the script"
+            allowed = "either the key, or a policer at egress in the script"
             raise Refused(end["police"], allowed, path=f"{side}.police")
         found["police"] = script["police"]
     return found
@@ -109,9 +107,8 @@ def _refuse_own(table: Mapping[str, Any], other: str, side: str) -> None:
         if value is not None and value not in nothing:
             raise Refused(
                 value,
-                f"no `{key}` where the script in `{side}` says what is done to what arrives: "
-                "queues in a row are links in a row, so give what shapes there a host of its own, "
-                "with the ifb's lines as the `qdisc` of the link to it",
+                f"no `{key}`, because the script in `{side}` polices or queues arriving packets: "
+                "add a host between, with the ifb's lines as the `qdisc` of the link to it",
                 path=f"{other}.{key}" if key in own else key,
             )
 
@@ -121,7 +118,7 @@ def _notice(ifb: str | None, side: str, other: str, key: str) -> units.Notice:
     means = f"the key `{key}` of `{other}`"
     instead = f'{other} = {{ {key} = "..." }}'
     text = (
-        f'"{value}" is {means}: what the script in `{side}` does to packets that arrive is done at '
-        f"the other end of the link, before its delay; the same can be written as {instead}"
+        f'"{value}" is {means}: the script in `{side}` acts on arriving packets, here at the other '
+        f"end of the link, before its delay; the same can be written as {instead}"
     )
     return units.Notice("arriving", value, means, instead, text)

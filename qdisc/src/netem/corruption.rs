@@ -1,25 +1,25 @@
-//! `corrupt`: which packets have a bit flipped that somebody finds (tc-netem(8)).
+//! `corrupt`: selects packets in which a flipped bit is detected (tc-netem(8)).
 
 use super::chance::{Chance, bits};
 use dumbbell_core::packet::{Packet, PacketKind};
 use dumbbell_core::random::Stream;
 use dumbbell_tc::qdisc::Netem as Config;
 
-/// What the kernel's packets begin with (IEEE 802.3: two addresses of 6 bytes, and the type).
+/// The Ethernet header before the IP packet (IEEE 802.3: two addresses of 6 bytes, and the type).
 const ETHERNET_BYTES: u32 = 14;
-/// The sender's address, which nobody looks at.
+/// The source address: no receiver checks it, so an error in it is harmless.
 const HARMLESS_BYTES: u32 = 6;
-/// Headers of IP and TCP, with the timestamps that each segment has but a SYN (RFC 7323 section 3.2).
+/// Headers of IP and TCP with the timestamps option, which every segment after the SYN has (RFC 7323 section 3.2).
 const TCP_HEADERS_BYTES: u32 = 20 + 32;
 
-/// What damages packets.
+/// Random bit errors.
 #[derive(Debug, Clone)]
 pub(super) struct Corruption {
     chance: Chance,
 }
 
 impl Corruption {
-    /// None where none is asked for; then nothing is drawn.
+    /// None if the share is 0; then nothing is drawn.
     pub(super) fn new(parameters: &Config, stream: &mut Stream) -> Option<Corruption> {
         let (ppb, correlation_ppb) = (parameters.corrupt_ppb, parameters.corrupt_correlation_ppb);
         (ppb > 0).then(|| Corruption {
@@ -27,7 +27,7 @@ impl Corruption {
         })
     }
 
-    /// Whether the packet is damaged so that its receiver throws it away.
+    /// Whether the packet gets a bit error for which its receiver discards it.
     pub(super) fn strikes(&mut self, packet: &Packet, stream: &mut Stream) -> bool {
         if !self.chance.strikes(stream) {
             return false;

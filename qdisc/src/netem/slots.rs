@@ -1,8 +1,8 @@
-//! `slot`: packets whose time has come wait for the next slot and leave in it together, as from a
-//! radio that has its turns or an interface that raises few interrupts (tc-netem(8)).
+//! `slot`: packets that are due wait for the next slot and leave in it together, as from a radio with
+//! transmission opportunities or an interface with few interrupts (tc-netem(8)).
 //!
-//! A slot is drawn when the packet that is to leave next has a later time than the last slot had, and
-//! when a slot is full. How long after that it opens is uniform, or from a table as jitter is.
+//! A new slot is drawn when the next packet is due after the current slot opened, and when a slot is full.
+//! The time until it opens is uniform, or from a table like jitter.
 
 use super::chance::{Correlated, bits};
 use super::distribution::{self, Jitter};
@@ -11,7 +11,7 @@ use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::{Slot, SlotDelay};
 
-/// How long after it is drawn a slot opens.
+/// Time from the draw of a slot until it opens.
 #[derive(Debug, Clone)]
 enum Delay {
     Uniform { least: Time, width_ns: u64 },
@@ -22,11 +22,11 @@ enum Delay {
 #[derive(Debug, Clone)]
 pub(super) struct Slots {
     delay: Delay,
-    /// When the slot opens, or did; none before the first.
+    /// When the current slot opens or opened; None before the first.
     opens: Option<Time>,
     packets_left: u64,
     bytes_left: u64,
-    /// What a slot has of both.
+    /// Packets and bytes of a whole slot.
     packets: u64,
     bytes: u64,
 }
@@ -65,7 +65,7 @@ impl Slots {
         }
     }
 
-    /// When a packet may leave whose own time is `due`, asked at `now`.
+    /// When a packet that is due at `due` may leave, asked at `now`.
     pub(super) fn opens_for(&mut self, due: Time, now: Time, stream: &mut Stream) -> Time {
         match self.opens {
             Some(opens) if opens >= due => opens,
@@ -73,7 +73,7 @@ impl Slots {
         }
     }
 
-    /// A packet of `bytes` on the wire leaves at `now`.
+    /// Counts a packet of `bytes` on the wire that leaves at `now`.
     pub(super) fn spend(&mut self, bytes: u32, now: Time, stream: &mut Stream) {
         self.packets_left = self.packets_left.saturating_sub(1);
         self.bytes_left = self.bytes_left.saturating_sub(u64::from(bytes));
@@ -85,7 +85,7 @@ impl Slots {
     fn draw(&mut self, now: Time, stream: &mut Stream) -> Time {
         let opens = match &mut self.delay {
             Delay::Uniform { least, width_ns } => {
-                // 31 bits of width: the grammar sees to it.
+                // The parser limits the width to 31 bits.
                 let more_ns = (u64::from(bits(stream)) * *width_ns) >> 32;
                 now + *least + Time::from_ns(more_ns)
             }
@@ -97,7 +97,7 @@ impl Slots {
     }
 }
 
-/// The share of slots that open in the instant in which they are drawn, or would have before.
+/// The share of slots that open in the instant in which they are drawn, or earlier.
 pub(super) fn share_at_once(slot: &Slot) -> f64 {
     match slot.delay {
         SlotDelay::Uniform { min_ns: 1.., .. } => 0.0,

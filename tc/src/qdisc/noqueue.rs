@@ -1,9 +1,9 @@
-//! `noqueue`: no queue at all, as virtual interfaces have by default.
+//! `noqueue`: no queue; the default of virtual interfaces.
 //!
 //! | clause | here |
 //! | --- | --- |
 //! | no parameters | yes |
-//! | as the root alone: the kernel refuses it in a class | yes |
+//! | only at the root: the kernel refuses it in a class | yes |
 
 use super::words::Words;
 use super::{Device, Discipline, Grammar, Options, QdiscError};
@@ -18,8 +18,8 @@ pub struct Noqueue {}
 impl Grammar for Noqueue {
     const DISCIPLINE: Discipline = Discipline {
         name: "noqueue",
-        summary: "No queue: a packet that finds the link idle is sent, one that finds it busy is \
-                  dropped. Parameters it has none.",
+        summary: "No queue: a packet is sent if the link is idle, and dropped if it is busy. It has \
+                  no parameters.",
         source: "iproute2 tc/tc.c; Linux net/sched/sch_generic.c, net/core/dev.c",
         parameters: &[],
         not_implemented: &[],

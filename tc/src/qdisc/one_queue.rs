@@ -1,26 +1,26 @@
-//! `mq` and `multiq`: a discipline for each of the queues that a device has in hardware. A link has one,
-//! so they are what is in their first class (tc-mq(8); Linux Documentation/networking/multiqueue.rst).
+//! `mq` and `multiq`: a discipline for each hardware queue of a device. A link has one queue, so here they
+//! stand for the discipline of their first class (tc-mq(8); Linux Documentation/networking/multiqueue.rst).
 //!
 //! | clause | here |
 //! | --- | --- |
 //! | the root; a class for each queue of the device, from 1 | one class |
 //! | `parent H:1 KIND`: the discipline of that queue | yes: it is the link's |
 //! | without such a line | `mq`: `pfifo_fast`, Linux's own `net.core.default_qdisc`; `multiq`: `pfifo` |
-//! | a class above 1, filters, a discipline that has them inside it | refused |
+//! | a class above 1, filters, `mq` or `multiq` inside another discipline | refused |
 //!
-//! The kernel refuses both on a device of one queue. What they mean here is what the kernel does with the
-//! packets of one of several queues.
+//! The kernel refuses both on a device with one queue. Here they do what the kernel does with the packets of
+//! one of several queues.
 
 use super::words::Words;
 use super::{Grammar, Pfifo, PfifoFast, Qdisc, QdiscError, kinds};
 use crate::notice::Notice;
 use crate::units::shortened;
 
-/// One of the two.
+/// `mq` or `multiq`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct OneQueue {
     pub(super) name: &'static str,
-    /// What is in a class that no line is for.
+    /// The discipline of a class without a line.
     inside: &'static str,
 }
 
@@ -35,14 +35,13 @@ const ALL: [OneQueue; 2] = [
     },
 ];
 
-/// The one of this name.
+/// The one with this name.
 pub(super) fn find(name: &str) -> Option<OneQueue> {
     ALL.into_iter().find(|each| each.name == name)
 }
 
 impl OneQueue {
-    /// What it is where nothing is put into it, and that a link has one queue; `word` is what follows
-    /// its name.
+    /// The discipline without further lines, and the notice that a link has one queue. `word` follows the name.
     pub(super) fn parse_alone(
         self,
         word: Option<&str>,
@@ -79,7 +78,7 @@ impl OneQueue {
         }
     }
 
-    /// Which class a number means, or why it is none.
+    /// The class of a minor number, or why there is none.
     pub(super) fn class(self, minor: u16) -> Result<u16, String> {
         match minor {
             1 => Ok(1),

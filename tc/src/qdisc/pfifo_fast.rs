@@ -21,7 +21,7 @@ impl Grammar for PfifoFast {
         name: "pfifo_fast",
         summary: "Three bands of 1000 packets by type of service, each first in, first out; the \
                   first with a packet sends. While a band drains it takes up to 15 fewer: its \
-                  places are free again 16 at a time. Parameters it has none.",
+                  places are free again 16 at a time. It has no parameters.",
         source: "tc-pfifo_fast(8); Linux net/sched/sch_generic.c, net/ipv4/route.c",
         parameters: &[],
         not_implemented: &[],

@@ -1,16 +1,16 @@
-//! Scripts that say more of a device than its root: what is done to packets that arrive (tc(8),
-//! tc-mirred(8), tc-police(8); Linux Documentation of `ingress`, `clsact` and `ifb`).
+//! Scripts with more than the root discipline of a device: policing and queueing of arriving packets (tc(8),
+//! tc-mirred(8), tc-police(8); Linux documentation of `ingress`, `clsact` and `ifb`).
 //!
 //! | clause | here |
 //! | --- | --- |
-//! | `qdisc add dev X ingress` (or `handle ffff: ingress`), `clsact` | yes: alone they do nothing |
-//! | `filter add dev X parent ffff: ... police ... drop`, or `action police`; of `ingress`, `egress` | yes, of every packet |
-//! | `filter add dev X ingress ... action mirred egress redirect dev IFB` | yes, of every packet |
-//! | `qdisc`, `class`, `filter add dev IFB ...`: a queue for what arrives at X | yes |
-//! | `ip link add IFB type ifb`, `ip link set dev IFB up`, `modprobe ifb` | read over |
-//! | of `ingress` and `egress`: the first filter has every packet, a second one none | refused |
-//! | a filter of some packets; `mirror`; other actions; a redirection to what is no `ifb` | refused |
-//! | several devices that are no `ifb` | refused: each stands at its own link's end |
+//! | `qdisc add dev X ingress` (or `handle ffff: ingress`), `clsact` | yes; without a filter they do nothing |
+//! | `filter add dev X parent ffff: ... police ... drop`, or `action police`; of `ingress`, `egress` | yes, for every packet |
+//! | `filter add dev X ingress ... action mirred egress redirect dev IFB` | yes, for every packet |
+//! | `qdisc`, `class`, `filter add dev IFB ...`: a queue for packets arriving at X | yes |
+//! | `ip link add IFB type ifb`, `ip link set dev IFB up`, `modprobe ifb` | ignored |
+//! | a second filter at `ingress` or `egress`: the first one already matches every packet | refused |
+//! | a filter for only some packets; `mirror`; other actions; a redirection to another kind of device | refused |
+//! | several devices besides an `ifb` | refused: each belongs to its own link's end |
 
 use super::chain::{self, is_chain};
 use super::filter::{self, Filter};
@@ -19,27 +19,26 @@ use crate::reason::Reason;
 use crate::units::shortened;
 use serde::Serialize;
 
-/// What a script says of one device, as texts for the keys of a link's ends; each is none where it says
-/// nothing of it.
+/// The parts of a script for one device, as texts for keys of a link's ends; None for an absent part.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Script {
-    /// Its own lines, for its root.
+    /// Lines for the root of the device.
     pub qdisc: Option<String>,
-    /// What drops packets before its root.
+    /// The policer before the root.
     pub police: Option<String>,
-    /// The lines of the `ifb` that what arrives goes to.
+    /// Lines for the `ifb` to which arriving packets are redirected.
     pub arriving_qdisc: Option<String>,
-    /// What drops packets that arrive.
+    /// The policer of arriving packets.
     pub arriving_police: Option<String>,
     /// The name of that `ifb`.
     pub ifb: Option<String>,
 }
 
-/// Takes a script apart; none where it says nothing of what arrives, and is of one device.
+/// Splits a script; None if it has one device and no line for arriving packets.
 ///
 /// # Errors
-/// [`QdiscError::BadLine`] for a line of what arrives that is not modelled, a second device, and an `ifb`
-/// that nothing goes to. Lines of roots are not read here.
+/// [`QdiscError::BadLine`] for a line for arriving packets that is not modelled, a second device, and an
+/// `ifb` without a redirection. Lines for roots are not parsed here.
 pub fn split(text: &str) -> Result<Option<Script>, QdiscError> {
     if text.len() > MAX_TEXT_BYTES || !is_chain(text) {
         return Ok(None);
@@ -52,23 +51,23 @@ pub fn split(text: &str) -> Result<Option<Script>, QdiscError> {
     read.finish()
 }
 
-/// Where packets pass.
+/// A hook: where filters see packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hook {
     Ingress,
     Egress,
 }
 
-/// What has hooks.
+/// The discipline that provides hooks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Made {
-    /// Of what arrives alone.
+    /// Provides `ingress` only.
     Ingress,
-    /// Of both.
+    /// Provides both.
     Clsact,
 }
 
-/// What is done to every packet there.
+/// The action on every packet at a hook.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Action {
     Police(String),
@@ -79,21 +78,21 @@ enum Action {
 struct Device<'a> {
     name: &'a str,
     lines: Vec<&'a str>,
-    /// By hook.
+    /// Action at `ingress`; then at `egress`.
     ingress: Option<Action>,
     egress: Option<Action>,
-    /// Whether a line says something of a hook of it.
+    /// Whether a line concerns one of its hooks.
     has_hooks: bool,
-    /// What a line has made to hang filters on.
+    /// The discipline with hooks that a line added.
     made: Option<Made>,
 }
 
 #[derive(Default)]
 struct Reader<'a> {
     devices: Vec<Device<'a>>,
-    /// Lines that name no device, for the one there is.
+    /// Lines without a device; they belong to the only one.
     unnamed: Vec<&'a str>,
-    /// Devices that `ip link` makes an `ifb`.
+    /// Devices that `ip link` adds as an `ifb`.
     ifbs: Vec<&'a str>,
 }
 
@@ -127,7 +126,7 @@ impl<'a> Reader<'a> {
             return Ok(());
         }
         if device.made.is_none() || (hook, device.made) == (Hook::Egress, Some(Made::Ingress)) {
-            let said = "no line before it makes the hook: qdisc add dev X clsact, or ingress for what arrives";
+            let said = "no line before it adds the hook: qdisc add dev X clsact, or ingress for arriving packets";
             return Err(bad(line, said));
         }
         let Some(action) = heading.action(line)? else {
@@ -138,19 +137,22 @@ impl<'a> Reader<'a> {
             Hook::Egress => &mut device.egress,
         };
         if place.is_some() {
-            return Err(bad(line, "the filter before it has every packet already"));
+            return Err(bad(
+                line,
+                "the filter before it already matches every packet",
+            ));
         }
         if let (Hook::Egress, Action::Redirect(_)) = (hook, &action) {
             return Err(not_modelled(
                 line,
-                "packets that leave are queued by the root; put the queue there",
+                "the root queues departing packets; put the queue there",
             ));
         }
         *place = Some(action);
         Ok(())
     }
 
-    /// Whether it makes an `ifb`, or sets it up.
+    /// Whether the line adds an `ifb` or sets it up.
     fn is_of_ifbs(&mut self, words: &[&'a str]) -> bool {
         match words {
             ["modprobe", "ifb", ..] => true,
@@ -214,7 +216,7 @@ impl<'a> Reader<'a> {
         };
         if let Some(other) = own.next() {
             let said = format!(
-                "{:?} is another device than {:?}: its lines stand at the end of its own link",
+                "{:?} is another device than {:?}: its lines belong to the end of its own link",
                 shortened(other.name),
                 shortened(device.name)
             );
@@ -248,7 +250,7 @@ impl<'a> Reader<'a> {
 
     fn no_device(&self) -> QdiscError {
         let name = self.devices.first().map_or("", |device| device.name);
-        bad(name, "there is no device whose packets go to an ifb")
+        bad(name, "there is no device that redirects packets to an ifb")
     }
 }
 
@@ -258,7 +260,7 @@ fn joined<'a>(lines: impl Iterator<Item = &'a &'a str>) -> Option<String> {
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The words from the first on that is not such.
+/// The words without the first if that satisfies a condition.
 fn skip<'a, 'b>(words: &'b [&'a str], is_it: impl Fn(&str) -> bool) -> &'b [&'a str] {
     match words.split_first() {
         Some((first, rest)) if is_it(first) => rest,
@@ -266,7 +268,7 @@ fn skip<'a, 'b>(words: &'b [&'a str], is_it: impl Fn(&str) -> bool) -> &'b [&'a 
     }
 }
 
-/// What a line says before what is attached.
+/// The words of a line before the discipline or the filter.
 #[derive(Default)]
 struct Heading<'a> {
     is_filter: bool,
@@ -321,7 +323,7 @@ impl<'a> Heading<'a> {
         heading
     }
 
-    /// What a filter of a hook does to every packet; none where it has no packets here.
+    /// The action of a filter at a hook; None if it matches no simulated packet.
     fn action(&self, line: &str) -> Result<Option<Action>, QdiscError> {
         let begins = |word: &&str| matches!(*word, "action" | "police");
         let end = self.words.iter().position(begins);
@@ -347,8 +349,8 @@ impl<'a> Heading<'a> {
         if !filter.conditions.is_empty() {
             return Err(not_modelled(
                 line,
-                "it has some packets only, and a link's policer and queue take all; a class of htb, \
-                 with a filter, is for some",
+                "it matches only some packets, but a link's policer and queue take all; for some \
+                 packets use a class of htb with a filter",
             ));
         }
         match rest {
@@ -362,12 +364,12 @@ impl<'a> Heading<'a> {
             }
             [] => Err(not_modelled(
                 line,
-                "a filter of a hook without an action does nothing",
+                "a filter at a hook without an action does nothing",
             )),
             _ => {
                 let action = shortened(&rest.join(" "));
                 let said = format!(
-                    "{action:?}; a filter of a hook has \"police ... drop\" or \"action mirred egress \
+                    "{action:?}; a filter at a hook has \"police ... drop\" or \"action mirred egress \
                      redirect dev IFB\""
                 );
                 Err(not_modelled(line, said))
@@ -376,7 +378,7 @@ impl<'a> Heading<'a> {
     }
 }
 
-/// Without `flowid` and `classid`, which say nothing at a hook.
+/// Removes `flowid` and `classid`, which have no effect at a hook.
 fn without_class(words: &[&str]) -> String {
     let mut kept = Vec::new();
     let mut words = words.iter();
@@ -404,8 +406,9 @@ fn refused(line: &str, reason: impl Into<String>, why: Option<Reason>) -> QdiscE
         value: shortened(line),
         reason: reason.into(),
         why,
-        allowed: "lines of one device, and of the ifb to which what arrives there is redirected"
-            .to_owned(),
+        allowed:
+            "lines for one device, and for the ifb to which its arriving packets are redirected"
+                .to_owned(),
         hint: None,
     }
 }
@@ -495,7 +498,7 @@ mod tests {
         for (text, said) in [
             (
                 format!("{hook} u32 match ip dport 80 0xffff {redirect}"),
-                "some packets only",
+                "only some packets",
             ),
             (
                 format!("{hook} matchall action mirred egress mirror dev ifb0"),
@@ -505,13 +508,13 @@ mod tests {
             (format!("{hook} matchall"), "without an action"),
             (
                 format!("tc filter add dev eth0 parent ffff: matchall {redirect}"),
-                "no line before it makes the hook",
+                "no line before it adds the hook",
             ),
             (
                 format!(
                     "{hook} matchall {redirect}; tc filter add dev eth0 egress matchall action drop"
                 ),
-                "no line before it makes the hook",
+                "no line before it adds the hook",
             ),
             (format!("{hook} bpf obj x.o {redirect}"), "bpf"),
             (
@@ -522,7 +525,7 @@ mod tests {
                 format!(
                     "{hook} matchall {redirect}; tc filter add dev eth0 ingress matchall {redirect}"
                 ),
-                "has every packet already",
+                "already matches every packet",
             ),
             (
                 "tc qdisc add dev eth0 root fq; tc qdisc add dev ifb0 root fq".to_owned(),

@@ -124,7 +124,7 @@ impl Sender {
         summary.is_predicted = is_same_window
             && segment.sack.is_empty()
             && segment.payload_bytes == 0
-            && !self.tells_of_marks(segment.flags);
+            && !self.reports_marks(segment.flags);
         let (delivered, lost) = (self.rate.delivered_pkts, self.rate.lost_pkts);
         if segment.ack < prior_una {
             self.on_old_ack(segment, now, &mut summary);

@@ -1,4 +1,4 @@
-//! Which feedback of congestion marks was agreed on, and what it says (RFC 3168, RFC 9768).
+//! Negotiation of ECN feedback, and its evaluation (RFC 3168, RFC 9768).
 
 use super::Sender;
 use super::acknowledge::AckSummary;
@@ -6,20 +6,20 @@ use crate::accurate_ecn::{self, EchoedMarks, Mode, ace_of};
 use crate::segment::{Flags, Segment};
 use dumbbell_spec::tcp::Ecn;
 
-/// SYNs that ask for accurate ECN at most (RFC 9768 section 3.1.4.1).
+/// Maximum number of SYNs that offer accurate ECN (RFC 9768 section 3.1.4.1).
 const ACCURATE_SYNS: u16 = 2;
 
-/// Of a connection with accurate ECN.
+/// State of a connection with accurate ECN.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(super) struct AccurateFeedback {
     echoed: EchoedMarks,
-    /// What the acknowledgement of the SYN-ACK says of that; None when it has been sent.
+    /// Flags by which the acknowledgement of the SYN-ACK reports its IP-ECN field; None once it is sent.
     opening: Option<Flags>,
 }
 
 impl Sender {
-    /// What a SYN asks for before which so many were sent. RFC 3168 section 6.1.1.1: a repeated one does
-    /// without.
+    /// ECN flags of a SYN after `sent_before` others. RFC 3168 section 6.1.1.1: a retransmitted SYN does not
+    /// offer classic ECN.
     pub(super) fn offered_ecn(&self, sent_before: u16) -> Flags {
         match self.settings.tcp.ecn {
             Ecn::Word(_) if sent_before < ACCURATE_SYNS => accurate_ecn::OFFER,
@@ -28,7 +28,7 @@ impl Sender {
         }
     }
 
-    /// A SYN-ACK has come.
+    /// Takes the negotiated mode from a SYN-ACK.
     pub(super) fn agree_on_ecn(&mut self, syn_ack: Flags) {
         let mode = match self.settings.tcp.ecn {
             Ecn::Switch(false) => Mode::NotEcn,
@@ -42,14 +42,14 @@ impl Sender {
         self.rare.accurate.opening = Some(accurate_ecn::handshake_flags(syn_ack));
     }
 
-    /// The other end can do the same.
+    /// Assumes that the other end supports the same.
     pub(super) fn assume_ecn(&mut self) {
         let ecn = self.settings.tcp.ecn;
         (self.ecn, self.is_accurate) = (ecn.is_on(), ecn == Ecn::ACCURATE);
     }
 
-    /// With what a segment says of marks on those that came from the other end: acknowledgements are not
-    /// ECN-capable, so there are none.
+    /// Adds the feedback on packets from the other end. They are acknowledgements, which are not ECN-capable,
+    /// so none is marked.
     pub(super) fn with_feedback(&mut self, flags: Flags, carries_data: bool) -> Flags {
         if !self.is_accurate || flags.has(Flags::SYN) {
             return flags;
@@ -61,7 +61,8 @@ impl Sender {
         flags | opening.unwrap_or(accurate_ecn::FIELD_WITHOUT_MARKS)
     }
 
-    /// Notes what an acknowledgement says of marks. `prior_delivered_pkts`: before what it SACKs was entered.
+    /// Evaluates the marks that an acknowledgement reports. `prior_delivered_pkts`: delivered packets before
+    /// its SACK blocks were processed.
     pub(super) fn enter_marks(
         &mut self,
         segment: &Segment,
@@ -81,16 +82,16 @@ impl Sender {
         summary.is_echo = marked_pkts > 0;
     }
 
-    /// Whether a segment would tell of marks.
-    pub fn tells_of_marks(&self, flags: Flags) -> bool {
+    /// Whether a segment reports marks.
+    pub fn reports_marks(&self, flags: Flags) -> bool {
         match self.is_accurate {
             true => self.rare.accurate.echoed.is_moved_by(flags),
             false => flags.has(Flags::ECE),
         }
     }
 
-    /// The acknowledgement of this end's SYN-ACK, with what it says of the mark of that. Returns the segment
-    /// as one that tells of no more (RFC 9768 section 3.2.2.1, table 4).
+    /// Evaluates the IP-ECN field of the SYN-ACK that its acknowledgement reports. Returns the segment with
+    /// flags that report no new mark (RFC 9768 section 3.2.2.1, table 4).
     pub fn take_opening(&mut self, mut segment: Segment) -> Segment {
         if self.is_accurate && segment.payload_bytes == 0 {
             match ace_of(segment.flags) {

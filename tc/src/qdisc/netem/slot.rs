@@ -1,4 +1,4 @@
-//! Slots in which netem's packets leave.
+//! `slot` of netem: packets leave in slots.
 
 use super::parameters::{DISTRIBUTIONS, MOST_JITTER_NS, SLOT};
 use super::{Distribution, Netem};
@@ -10,49 +10,49 @@ use crate::units::shown;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// The longest time to a slot: 200 days, as of all times of an experiment.
+/// The longest time to a slot: 200 days, the limit of all times of an experiment.
 const MOST_NS: u64 = 200 * 86_400 * 1_000_000_000;
-/// The kernel multiplies what lies between the least and the longest time by 32 random bits, in 63 bits.
+/// The kernel multiplies the difference of maximum and minimum by 32 random bits, in 63 bits.
 const MOST_WIDTH_NS: u64 = i32::MAX as u64;
 /// The kernel counts down in 31 bits.
 const MOST_COUNT: u32 = i32::MAX as u32;
 
-/// Packets whose time has come leave in slots.
+/// Slots in which packets that are due leave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Slot {
-    /// How long after the last one is over, or the next packet was asked for, the next one opens.
+    /// Time until a slot opens, from the end of the last one or the next dequeue.
     pub delay: SlotDelay,
-    /// Packets that leave in one; 0 for any number.
+    /// Packets per slot; 0 for no limit.
     pub packets: u32,
-    /// Bytes on the wire that leave in one, the last packet may exceed them; 0 for any number.
+    /// Bytes on the wire per slot, which the last packet may exceed; 0 for no limit.
     pub bytes: u32,
 }
 
-/// How long it is to the next slot.
+/// Time until the next slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case", deny_unknown_fields)]
 pub enum SlotDelay {
-    /// Uniform between the two.
+    /// Uniform between two times.
     Uniform {
-        /// The least, nanoseconds.
+        /// The minimum, nanoseconds.
         min_ns: u64,
-        /// The longest, nanoseconds; above 0.
+        /// The maximum, nanoseconds; above 0.
         max_ns: u64,
     },
-    /// From a table, as netem's delay.
+    /// From a table, like netem's delay.
     Distribution {
-        /// Which; not the uniform one.
+        /// The table; not the uniform distribution.
         distribution: Distribution,
         /// The mean, nanoseconds.
         delay_ns: u64,
-        /// By how much it varies, nanoseconds; above 0.
+        /// The jitter, nanoseconds; above 0.
         jitter_ns: u64,
     },
 }
 
 impl Slot {
-    /// What follows `slot`.
+    /// Parses the words after `slot`.
     pub(super) fn parse(words: &mut Words) -> Result<Slot, QdiscError> {
         let delay = match words.take("distribution") {
             true => {
@@ -90,7 +90,7 @@ impl Slot {
         Ok(slot)
     }
 
-    /// What tc takes, and would not be what is written.
+    /// Refuses values that tc accepts but does not apply as written.
     fn check_taken(&self) -> Result<(), QdiscError> {
         let refuse = |value: String, reason| Err(Netem::DISCIPLINE.not_taken(&SLOT, value, reason));
         match self.delay {
@@ -107,7 +107,7 @@ impl Slot {
         }
     }
 
-    /// Whether every value is one that can be typed.
+    /// Checks that every value can be typed.
     pub(super) fn check(&self) -> Result<(), QdiscError> {
         let out_of_range = |value: String| Err(Netem::DISCIPLINE.out_of_range(&SLOT, value));
         match self.delay {
@@ -179,7 +179,7 @@ impl Slot {
     }
 }
 
-/// A whole number of the largest unit, of which tc's doubles lose nothing.
+/// A whole number of the largest unit that is exact in tc's doubles.
 fn time_text(time_ns: u64) -> String {
     let units = [(1_000_000_000, "s"), (1_000_000, "ms"), (1000, "us")];
     let exact = units.iter().find(|(ns, _)| time_ns.is_multiple_of(*ns));
