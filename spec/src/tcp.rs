@@ -291,8 +291,8 @@ settings! {
 
     ecn: Ecn = Ecn::OFF;
     "ecn", Value::FlagOr("accurate"), ByProfile, Host,
-    "Explicit congestion notification (RFC 3168); `accurate`: its marks are counted (RFC 9768), which \
-     the kernel 6.1 has not. `prague` always negotiates that, `dctcp` its own feedback (RFC 8257).";
+    "Explicit congestion notification (RFC 3168); `accurate`: the receiver counts marks (RFC 9768; not in \
+     Linux 6.1). `prague` always negotiates accurate feedback, `dctcp` uses that of RFC 8257";
 
     pacing: Pacing = Pacing::Word(PacingWord::Auto);
     "pacing", Value::FlagOr("auto"), ByProfile, Flow,
@@ -354,7 +354,7 @@ settings! {
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     rtt_independence: bool = true;
     "rtt_independence", Value::Flag, OrDefault, Fixed,
-    "Of `prague`: round trips below 25 ms count as 25 ms, once 500 have passed since slow start \
+    "For `prague`: round trips below 25 ms count as 25 ms, from 500 round trips after slow start on \
      (draft-briscoe-iccrg-prague-congestion-control section 2.4.4). Linux's Prague of 2020 had it off.";
 
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
