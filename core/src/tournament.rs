@@ -5,7 +5,7 @@
 //! costs one comparison per level, without a branch to mispredict.
 //!
 //! Links have a new event with nearly every packet and are few; flows have a timer that rarely moves and may
-//! be many. So flows have a tree of their own, and its winner is one leaf of the links' tree: the cost of a
+//! be many. So each of the two has a tree of its own, and the earlier of both winners is kept: the cost of a
 //! link's event does not grow with the number of flows.
 
 use super::time::Time;
@@ -66,20 +66,19 @@ impl Bracket {
         tree
     }
 
+    /// Sets the time of a leaf's event.
     #[inline(always)]
     fn set(&mut self, leaf: usize, time: Time) {
-        self.replace(leaf, |Node { turn, .. }| Node { time, turn });
-    }
-
-    #[inline(always)]
-    fn replace(&mut self, leaf: usize, new: impl FnOnce(Node) -> Node) {
         let mut node = self.first_leaf + leaf;
         let (mut pair, mut side) = (&mut self.pairs[node / 2], node % 2);
-        let mut winner = new(pair[side]);
+        let mut winner = Node {
+            time,
+            turn: pair[side].turn,
+        };
         // Only the siblings along the path are read; the current winner stays in registers.
         loop {
             pair[side] = winner;
-            winner = winner.or_earlier(pair[1 - side]);
+            winner = winner.or_earlier(pair[side ^ 1]);
             node /= 2;
             if node <= 1 {
                 break;
@@ -93,10 +92,12 @@ impl Bracket {
 /// The next event of each component.
 #[derive(Debug, Clone)]
 pub struct Tournament {
-    /// The leaves that are set often, followed by the winner of the others.
+    /// The leaves that are set often.
     often: Bracket,
     often_leaves: usize,
     seldom: Bracket,
+    /// The earlier of both winners.
+    first: Node,
 }
 
 impl Tournament {
@@ -110,13 +111,11 @@ impl Tournament {
             turns.len()
         };
         let (first, others) = turns.split_at(often);
-        // The winner of the others keeps its own turn.
-        let winner_of_others = others.first().map(|_| u64::MAX);
-        let leaves: Vec<u64> = first.iter().copied().chain(winner_of_others).collect();
         Tournament {
-            often: Bracket::new(&leaves),
+            often: Bracket::new(first),
             often_leaves: often,
             seldom: Bracket::new(others),
+            first: NOBODY,
         }
     }
 
@@ -128,16 +127,12 @@ impl Tournament {
         } else {
             self.set_seldom(leaf - self.often_leaves, time);
         }
+        self.first = self.often.winner.or_earlier(self.seldom.winner);
     }
 
     #[inline(never)]
     fn set_seldom(&mut self, leaf: usize, time: Time) {
-        let before = self.seldom.winner;
         self.seldom.set(leaf, time);
-        let winner = self.seldom.winner;
-        if (winner.time, winner.turn) != (before.time, before.turn) {
-            self.often.replace(self.often_leaves, |_| winner);
-        }
     }
 
     /// The turn of the earliest event among leaves that are set less often; `u64::MAX` for none.
@@ -149,7 +144,7 @@ impl Tournament {
     /// The earliest event and its turn; the time is `NEVER` if nothing is pending.
     #[inline(always)]
     pub fn first(&self) -> (Time, u64) {
-        (self.often.winner.time, self.often.winner.turn)
+        (self.first.time, self.first.turn)
     }
 }
 

@@ -115,6 +115,8 @@ pub struct Link {
     pub record_packets: bool,
     /// Whether packets are captured before and after the queue.
     pub is_captured: bool,
+    /// Whether they are recorded or captured.
+    pub is_observed: bool,
     /// Whether packets are captured at the far end.
     pub is_captured_arriving: bool,
     /// Whether transmitted packets arrive at once: no loss, delay, records, captures or changes.
@@ -202,6 +204,7 @@ impl Link {
             overhead_bytes: end.overhead_bytes,
             record_packets: end.record_packets,
             is_captured: end.is_captured(),
+            is_observed: end.record_packets || end.is_captured(),
             is_captured_arriving,
             has_small_queues: planned.keeps_small_queues,
             paces_senders: false,
@@ -420,7 +423,7 @@ impl Link {
     /// Whether the discipline has reported events.
     #[inline(always)]
     pub fn has_events(&self) -> bool {
-        !self.queued.events.is_empty()
+        self.is_eventful && !self.queued.events.is_empty()
     }
 
     /// The packet whose transmission has just begun, if this is reported; call until None.

@@ -8,16 +8,9 @@ use crate::sim::packet::PacketKind;
 use crate::traffic::counters::PacketCounters;
 
 impl World {
-    /// Counts and records the events of a discipline, if any.
-    #[inline(always)]
-    pub(super) fn record_qdisc_events(&mut self, index: usize) {
-        if self.links[index].has_events() {
-            self.record_some_qdisc_events(index);
-        }
-    }
-
+    /// Counts and records the events of a discipline.
     #[inline(never)]
-    fn record_some_qdisc_events(&mut self, index: usize) {
+    pub(super) fn record_qdisc_events(&mut self, index: usize) {
         let events = self.links[index].take_events();
         for copy in &events.duplicated {
             let conversation = &mut self.conversations[copy.conversation as usize];

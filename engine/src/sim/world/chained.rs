@@ -70,30 +70,16 @@ impl World {
     /// A packet leaves a link at `at`: follows it through the chain to its exit.
     #[inline(always)]
     pub(super) fn traverse_chain(&mut self, index: usize, packet: Packet, at: Time) {
-        let (mut index, mut at) = (index, at);
-        let size = packet.size();
-        let mut downstream = self.links[index].downstream;
-        loop {
-            let next = match downstream {
-                Downstream::Out | Downstream::Joins { .. } | Downstream::IntoQueue(_) => break,
-                Downstream::Into(next) => next as usize,
-                Downstream::ByRoute => match self.onward_by_route(index, &packet) {
-                    Some(next) => next,
-                    None => break,
-                },
-            };
-            let link = &mut self.links[next];
-            let Some(taken) = link.cross(size, at) else {
-                return link.refuse_at(packet, at);
-            };
-            // Earlier arrivals are complete up to here; they may be recorded late.
-            let bound = at.min(self.now);
-            at = taken.departure + link.delay;
-            (index, downstream) = (next, link.downstream);
-            if taken.is_to_be_entered {
-                enter(link, bound, self.warm_up, &mut self.conversations);
+        let downstream = self.links[index].downstream;
+        let (index, at) = match downstream {
+            Downstream::Out | Downstream::Joins { .. } | Downstream::IntoQueue(_) => (index, at),
+            Downstream::Into(_) | Downstream::ByRoute => {
+                match self.cross_chain(index, packet, at) {
+                    Some(exit) => exit,
+                    None => return,
+                }
             }
-        }
+        };
         let link = &mut self.links[index];
         let ring = link.propagation.ring();
         let mut packet = packet;
@@ -109,6 +95,38 @@ impl World {
             Downstream::Joins { link, upstream } => self.join(link as usize, upstream, at),
             _ => self.tournament.set(link.exit_leaf(), at),
         }
+    }
+
+    /// A packet crosses the links of a chain that follow `index`. Returns the last and when it leaves it; None
+    /// if a link drops it.
+    #[inline(always)]
+    fn cross_chain(&mut self, index: usize, packet: Packet, at: Time) -> Option<(usize, Time)> {
+        let (mut index, mut at) = (index, at);
+        let size = packet.size();
+        let mut downstream = self.links[index].downstream;
+        loop {
+            let next = match downstream {
+                Downstream::Out | Downstream::Joins { .. } | Downstream::IntoQueue(_) => break,
+                Downstream::Into(next) => next as usize,
+                Downstream::ByRoute => match self.onward_by_route(index, &packet) {
+                    Some(next) => next,
+                    None => break,
+                },
+            };
+            let link = &mut self.links[next];
+            let Some(taken) = link.cross(size, at) else {
+                link.refuse_at(packet, at);
+                return None;
+            };
+            // Earlier arrivals are complete up to here; they may be recorded late.
+            let bound = at.min(self.now);
+            at = taken.departure + link.delay;
+            (index, downstream) = (next, link.downstream);
+            if taken.is_to_be_entered {
+                enter(link, bound, self.warm_up, &mut self.conversations);
+            }
+        }
+        Some((index, at))
     }
 
     /// The next link of the chain for a packet whose route decides.

@@ -66,7 +66,9 @@ impl World {
             if matches!(offered, OfferOutcome::Dropped(_)) {
                 self.count_dropped(&packet);
             }
-            self.record_qdisc_events(queue);
+            if self.links[queue].has_events() {
+                self.record_qdisc_events(queue);
+            }
             if is_transmitting || offered == OfferOutcome::Taken {
                 self.links[queue].settle(packet.arrived);
             }

@@ -41,6 +41,20 @@ impl World {
         if packet.is_gso() {
             return self.offer_super_packet(index, &packet);
         }
+        let link = &mut self.links[index];
+        if link.is_observed {
+            return self.offer_observed(index, packet);
+        }
+        let offered = link.offer(packet, self.now);
+        if let OfferOutcome::Dropped(reason) = offered {
+            self.count_refused(index, reason, &packet);
+        }
+        self.after_offer(index, offered);
+    }
+
+    /// The same for a link whose packets are recorded or captured.
+    #[inline(never)]
+    fn offer_observed(&mut self, index: usize, packet: Packet) {
         if self.links[index].is_captured {
             self.see(index, CapturePoint::Before, &packet);
         }
@@ -58,13 +72,16 @@ impl World {
     /// Follows up on an offer to a link with departure events.
     #[inline(always)]
     fn after_offer(&mut self, index: usize, offered: OfferOutcome) {
-        let link = &self.links[index];
+        let link = &mut self.links[index];
         let is_transmitting = link.is_transmitting();
-        if link.is_eventful {
+        let link = if link.has_events() {
             self.record_qdisc_events(index);
-        }
+            &mut self.links[index]
+        } else {
+            link
+        };
         if is_transmitting {
-            self.links[index].settle(self.now);
+            link.settle(self.now);
         } else if offered == OfferOutcome::Taken {
             self.send_due(index);
         }
@@ -119,16 +136,21 @@ impl World {
             }
             let link = &mut self.links[index];
             let sent = link.send(now, warm_up);
-            if link.is_eventful {
+            let link = if link.has_events() {
                 self.record_qdisc_events(index);
-            }
-            while let Some(packet) = self.links[index].take_begun() {
-                self.begin(index, &packet);
-            }
+                &mut self.links[index]
+            } else {
+                link
+            };
+            let link = if let Some(packet) = link.take_begun() {
+                self.begin_all(index, packet);
+                &mut self.links[index]
+            } else {
+                link
+            };
             let Some(sent) = sent else {
                 break;
             };
-            let link = &mut self.links[index];
             // The common case of a bottleneck is short: a plain link to the host that counts the packet.
             let packet = sent.packet;
             let sink = &mut self.conversations[packet.conversation as usize];
@@ -159,10 +181,13 @@ impl World {
     #[inline]
     pub(super) fn propagate(&mut self, index: usize, sent: TransmittedPacket) {
         let packet = sent.packet;
-        if self.links[index].has_offloads {
+        let link = &self.links[index];
+        if link.has_offloads {
             return self.propagate_offloaded(index, &sent);
         }
-        self.record(index, Event::Dequeue, 0, &packet, Some(sent.sojourn));
+        if link.record_packets {
+            self.record(index, Event::Dequeue, 0, &packet, Some(sent.sojourn));
+        }
         if sent.lost {
             let reason = DropReason::LinkLoss as i8;
             self.record(index, Event::Lost, reason, &packet, Some(sent.sojourn));
@@ -222,7 +247,12 @@ impl World {
         if link.is_captured_arriving {
             self.see(index, CapturePoint::Arrived, &packet);
         }
-        self.arrive(packet, host);
+        let sink = &mut self.conversations[packet.conversation as usize];
+        if sink.counts_at(host) {
+            sink.receive(&packet, self.now, self.warm_up);
+        } else {
+            self.arrive(packet, host);
+        }
     }
 
     pub(super) fn arrive_from_slab(&mut self, index: usize, place: u32) {
@@ -240,13 +270,17 @@ impl World {
         self.arrive(packet, host);
     }
 
-    /// Processes the start of a packet's transmission.
+    /// Processes the start of a packet's transmission, and those of the segments that begin with it.
     #[inline(never)]
-    fn begin(&mut self, index: usize, packet: &Packet) {
-        if self.links[index].is_captured {
-            self.see(index, CapturePoint::After, packet);
+    fn begin_all(&mut self, index: usize, first: Packet) {
+        let mut begun = Some(first);
+        while let Some(packet) = begun {
+            if self.links[index].is_captured {
+                self.see(index, CapturePoint::After, &packet);
+            }
+            self.leave_host_queue(&packet, false);
+            begun = self.links[index].take_begun();
         }
-        self.leave_host_queue(packet, false);
     }
 
     #[inline(never)]
