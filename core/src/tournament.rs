@@ -5,7 +5,7 @@
 //! costs one comparison per level, without a branch to mispredict.
 //!
 //! Links have a new event with nearly every packet and are few; flows have a timer that rarely moves and may
-//! be many. So each of the two has a tree of its own, and the earlier of both winners is kept: the cost of a
+//! be many. So each of the two has a tree of its own, and the earlier of both winners is first: the cost of a
 //! link's event does not grow with the number of flows.
 
 use super::time::Time;
@@ -96,8 +96,6 @@ pub struct Tournament {
     often: Bracket,
     often_leaves: usize,
     seldom: Bracket,
-    /// The earlier of both winners.
-    first: Node,
 }
 
 impl Tournament {
@@ -115,7 +113,6 @@ impl Tournament {
             often: Bracket::new(first),
             often_leaves: often,
             seldom: Bracket::new(others),
-            first: NOBODY,
         }
     }
 
@@ -127,7 +124,6 @@ impl Tournament {
         } else {
             self.set_seldom(leaf - self.often_leaves, time);
         }
-        self.first = self.often.winner.or_earlier(self.seldom.winner);
     }
 
     #[inline(never)]
@@ -144,7 +140,8 @@ impl Tournament {
     /// The earliest event and its turn; the time is `NEVER` if nothing is pending.
     #[inline(always)]
     pub fn first(&self) -> (Time, u64) {
-        (self.first.time, self.first.turn)
+        let first = self.often.winner.or_earlier(self.seldom.winner);
+        (first.time, first.turn)
     }
 }
 

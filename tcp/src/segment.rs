@@ -53,13 +53,15 @@ impl Flags {
     pub(crate) const FIVE: Flags = Flags(256 | 8);
 
     /// Those of the lowest eight bits, which are all but AE and ECT(1).
+    #[inline]
     pub fn low_bits(self) -> u8 {
         self.0 as u8
     }
 
-    /// With these lowest eight bits.
-    pub fn from_low_bits(bits: u8) -> Flags {
-        Flags(bits.into())
+    /// With these lowest eight bits, and AE or not.
+    #[inline]
+    pub fn from_bits(low: u8, has_ae: bool) -> Flags {
+        Flags(u16::from(low) | u16::from(has_ae) << 8)
     }
 
     /// The flags that are set here but not there.

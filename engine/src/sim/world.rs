@@ -477,7 +477,7 @@ impl World {
     fn arrive(&mut self, packet: Packet, host: u32) {
         let (goal, row) = self.destination_of(&packet);
         if host == goal {
-            self.deliver(packet, host);
+            self.deliver(&packet, host);
         } else {
             let link = self.routes.next(row, host) as usize;
             self.forward(link, packet);

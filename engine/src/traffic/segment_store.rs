@@ -77,10 +77,7 @@ impl StoredSegment {
             window_bytes: u64::from(self.window_bytes),
             timestamps: (self.bits & TIMESTAMPS != 0).then_some(self.timestamps),
             payload_bytes: u32::from(self.payload_bytes),
-            flags: match self.bits & ACCURATE {
-                0 => Flags::from_low_bits(self.flags),
-                _ => Flags::from_low_bits(self.flags) | Flags::AE,
-            },
+            flags: Flags::from_bits(self.flags, self.bits & ACCURATE != 0),
         }
     }
 

@@ -21,7 +21,8 @@ impl World {
             let bytes = packet.wire_bytes(link.overhead_bytes);
             link.statistics.passed(bytes, self.now, self.warm_up);
             if link.delay > Time::ZERO {
-                return self.delay(index, packet);
+                let out = self.now.saturating_add(link.delay);
+                return self.traverse_chain(index, packet, out);
             }
             let host = link.to;
             let (goal, row) = self.destination_of(&packet);

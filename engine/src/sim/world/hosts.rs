@@ -72,18 +72,18 @@ impl World {
     }
 
     #[inline]
-    pub(super) fn deliver(&mut self, packet: Packet, host: u32) {
+    pub(super) fn deliver(&mut self, packet: &Packet, host: u32) {
         let (now, warm_up) = (self.now, self.warm_up);
         let conversation = &mut self.conversations[packet.conversation as usize];
         match &mut conversation.application {
-            Application::Udp(_) => conversation.receive(&packet, now, warm_up),
+            Application::Udp(_) => conversation.receive(packet, now, warm_up),
             Application::Ping(ping) => {
                 if packet.is_reply() {
                     ping.receive(packet.number, now);
                 }
-                conversation.count_echo(&packet);
+                conversation.count_echo(packet);
                 if !packet.is_reply() {
-                    self.answer(packet, host);
+                    self.answer(*packet, host);
                 }
             }
             Application::Tcp(_) => self.deliver_tcp(packet),

@@ -209,7 +209,10 @@ impl World {
                 }
                 self.arrive_at_once(packet, host);
             }
-            Propagation::Ring(_) => self.delay(index, packet),
+            Propagation::Ring(_) => {
+                let out = self.now.saturating_add(link.delay);
+                self.traverse_chain(index, packet, out);
+            }
             Propagation::Slab(slab) => {
                 let place = slab.insert(packet);
                 let due = link.arrival(self.now);
@@ -218,19 +221,12 @@ impl World {
         }
     }
 
-    /// A packet starts its propagation delay.
-    #[inline(always)]
-    pub(super) fn delay(&mut self, index: usize, packet: Packet) {
-        let out = self.now.saturating_add(self.links[index].delay);
-        self.traverse_chain(index, packet, out);
-    }
-
     /// A packet that crossed a link without delay waits for its turn within the instant. A datagram at its
     /// destination is counted at once, because nothing follows from it.
     #[inline(always)]
     pub(super) fn arrive_at_once(&mut self, packet: Packet, host: u32) {
         if packet.kind() == PacketKind::Udp && host == self.destination_of(&packet).0 {
-            self.deliver(packet, host);
+            self.deliver(&packet, host);
         } else {
             self.queue_host_arrival(packet, host);
         }

@@ -25,21 +25,21 @@ impl World {
     }
 
     #[inline(never)]
-    pub(super) fn deliver_tcp(&mut self, packet: Packet) {
+    pub(super) fn deliver_tcp(&mut self, packet: &Packet) {
         if packet.is_gso() {
-            return self.deliver_super_packet(&packet);
+            return self.deliver_super_packet(packet);
         }
         let (now, warm_up) = (self.now, self.warm_up);
         let index = packet.conversation as usize;
         self.catch_up_with_host_queue(index);
         let conversation = &mut self.conversations[index];
         if packet.is_reply() {
-            conversation.count_reply_delivered(&packet);
+            conversation.count_reply_delivered(packet);
         } else {
-            conversation.count_delivered(&packet, now, warm_up);
+            conversation.count_delivered(packet, now, warm_up);
         }
         if let Application::Tcp(flow) = &mut conversation.application {
-            let payload = flow.on_packet(&packet, now);
+            let payload = flow.on_packet(packet, now);
             conversation.count_payload(payload, now, warm_up);
         }
         self.send_tcp(index);
@@ -156,19 +156,21 @@ impl World {
             conversation.count_sent_payload(u64::from(sent.new_payload_bytes), now);
         }
         let link = conversation.first_link as usize;
-        if self.links[link].paces_senders
+        let link_end = &self.links[link];
+        let has_small_queues = link_end.has_small_queues;
+        if link_end.paces_senders
             && let Application::Tcp(flow) = &mut conversation.application
         {
             packet.created = flow.departure(sent, now);
         }
-        if self.links[link].takes_gso_packets() {
+        if link_end.takes_gso_packets() {
             self.segments.push(packet);
             if !sent.is_followed {
                 self.offer_gso(link, sent);
             }
             return;
         }
-        let is_on_account = self.enter_host_queue(link, &packet, sent, false);
+        let is_on_account = has_small_queues && self.enter_host_queue(link, &packet, sent, false);
         self.refused = None;
         self.forward(link, packet);
         if is_on_account {
