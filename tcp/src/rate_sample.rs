@@ -114,6 +114,7 @@ impl RateEstimator {
         sample.prior_delivered_pkts = note.delivered_pkts;
         sample.prior_time = from_us(note.delivered_time_us);
         sample.is_app_limited = note.is_app_limited;
+        sample.newest_sent = Some(from_us(self.first_sent_us));
         // Shorter than any round trip: a retransmission was acknowledged by the arrival of the original.
         if min_rtt_us != u64::MAX && interval_us < min_rtt_us {
             return sample;

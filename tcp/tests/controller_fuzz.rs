@@ -7,7 +7,8 @@ use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{CwndChange, Profile};
 use dumbbell_tcp::cca::{
-    Ack, Algorithm, CaState, Cca, NAMES, Options, RateSample, RttSample, Snapshot, Window,
+    Ack, Algorithm, CaState, Cca, LostPacket, NAMES, Options, RateSample, RttSample, SentPacket,
+    Snapshot, Window,
 };
 use proptest::prelude::*;
 
@@ -98,6 +99,7 @@ impl Sender {
             hystart: true,
             is_paced: mss_bytes.is_multiple_of(2),
             timer_hz,
+            sack: mss_bytes % 4 < 2,
             stream: Stream::new(1, 0, name),
             rtt_independence: true,
             cwnd_changes: vec![
@@ -198,6 +200,29 @@ impl Sender {
         }
     }
 
+    /// Of the packets sent and lost a few are told.
+    fn tell_packets(&mut self, prior_in_flight_pkts: u32, losses: u32) {
+        self.cca.on_sent(&SentPacket {
+            at: self.now,
+            in_flight_pkts: self.in_flight_pkts(),
+            lost_pkts: self.lost_pkts,
+            oldest_in_flight: self.now.saturating_sub(Time::from_ns(1_000_000_000)),
+        });
+        for number in 0..u64::from(losses.min(8)) {
+            let seq = (self.lost_pkts + 2 * number) * u64::from(self.window.mss_bytes);
+            let packet = LostPacket {
+                now: self.now,
+                sent: Time(self.now.0 - self.now.0 / 100 * u64::from(prior_in_flight_pkts % 100)),
+                seq,
+                end: seq + u64::from(self.window.mss_bytes),
+                is_app_limited: number == 3,
+                delivered_pkts: self.delivered_pkts,
+                lost_pkts: self.lost_pkts,
+            };
+            self.cca.on_packet_lost(&mut self.window, &packet);
+        }
+    }
+
     fn acknowledge(&mut self, event: &Event) {
         let Event::Ack {
             gap_ns,
@@ -227,6 +252,7 @@ impl Sender {
             (Some(rtt), Some(least)) => Some(rtt.min(least)),
             (rtt, least) => rtt.or(least),
         };
+        self.tell_packets(prior_in_flight_pkts, losses);
         let is = |bit: u8| flags & (1 << bit) != 0;
         let delivered_pkts = if is(0) && is(1) {
             -1
@@ -244,6 +270,7 @@ impl Sender {
             min_rtt: self.min_rtt,
             in_flight_pkts: self.in_flight_pkts(),
             is_cwnd_limited: is(2) || is(3),
+            is_window_full: is(3),
             state: self.state,
             una_pkts: self.una_pkts,
             next_pkts: self.next_pkts,
@@ -261,6 +288,7 @@ impl Sender {
                 losses_pkts: losses,
                 prior_in_flight_pkts,
                 acked_sacked_pkts: newly_delivered_pkts,
+                newest_sent: is(7).then(|| self.now.saturating_sub(Time::from_ns(interval_ns))),
                 is_ack_delayed: is(6),
             },
         };

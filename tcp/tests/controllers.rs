@@ -279,6 +279,55 @@ fn bbr_alone_keeps_1_to_1_3_products_in_flight_outside_probe_rtt() {
     assert_eq!(bottleneck.lost_pkts, 0);
 }
 
+/// Mean packets in flight outside ProbeRTT in products of rate and delay, utilization, and the share of packets
+/// lost, from the 5th to the 60th second.
+fn model_based_run(name: &str, buffer_pkts: u64) -> (f64, f64, f64) {
+    let path = Path {
+        buffer_pkts,
+        ..LINK
+    };
+    let mut bottleneck = Bottleneck::new(name, &options(Profile::Linux61), path);
+    bottleneck.run(ms(5000), |_| {});
+    let (mut area, mut last, mut time) = (0.0, bottleneck.now, 0.0);
+    let before = (
+        bottleneck.delivered_pkts,
+        bottleneck.lost_pkts,
+        bottleneck.now,
+    );
+    bottleneck.run(ms(60_000), |bottleneck| {
+        let span = (bottleneck.now - last).as_seconds();
+        last = bottleneck.now;
+        if !bottleneck.cca.limits_itself() {
+            area += span * f64::from(bottleneck.in_flight_pkts());
+            time += span;
+        }
+    });
+    let elapsed_s = (bottleneck.now - before.2).as_seconds();
+    let delivered_pkts = (bottleneck.delivered_pkts - before.0) as f64;
+    let lost_pkts = (bottleneck.lost_pkts - before.1) as f64;
+    let bdp_pkts = 105.0;
+    let utilization = delivered_pkts / elapsed_s / 1050.0;
+    let share_lost = lost_pkts / (delivered_pkts + lost_pkts);
+    (area / time / bdp_pkts, utilization, share_lost)
+}
+
+/// A quarter of the product, one and ten of them.
+#[test]
+fn bbr3_loses_little_in_small_buffers_and_queues_little_in_large_ones() {
+    for (buffer_pkts, most_lost) in [(26, 0.01), (105, 0.0), (1050, 0.0)] {
+        let (products, utilization, lost) = model_based_run("bbr3", buffer_pkts);
+        assert!(
+            (0.95..=1.1).contains(&products),
+            "{buffer_pkts}: {products}"
+        );
+        assert!(
+            (0.95..=1.0).contains(&utilization),
+            "{buffer_pkts}: {utilization}"
+        );
+        assert!(lost <= most_lost, "{buffer_pkts}: {lost}");
+    }
+}
+
 /// The window at the end of every round trip without queueing (100 ms), for ten seconds.
 fn windows(name: &str, profile: Profile) -> String {
     let mut bottleneck = Bottleneck::new(name, &options(profile), LINK);

@@ -165,7 +165,7 @@ impl Endpoint {
         while sender.poll_transmit(now).is_some() {}
         sender.write(left, now);
         while sender.poll_transmit(now).is_some() {}
-        sender.repeat_syn_data();
+        sender.repeat_syn_data(now);
         true
     }
 

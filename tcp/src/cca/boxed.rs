@@ -1,8 +1,8 @@
 //! A controller in a box is that controller: those with a large state are kept so.
 
 use super::{
-    Ack, AckArrival, CaState as SenderState, Controller, Options, Phase, PktsAcked, RttSample,
-    Snapshot, Window,
+    Ack, AckArrival, CaState as SenderState, Controller, LostPacket, Options, Phase, PktsAcked,
+    RttSample, SentPacket, Snapshot, Window,
 };
 use dumbbell_core::time::Time;
 
@@ -13,6 +13,15 @@ impl<Inner: Controller> Controller for Box<Inner> {
     const REACTS_TO_LOSSES: bool = Inner::REACTS_TO_LOSSES;
     const IS_COMPARED_WITH_LINUX: bool = Inner::IS_COMPARED_WITH_LINUX;
     const NEEDS_EVERY_ACK: bool = Inner::NEEDS_EVERY_ACK;
+    const NEEDS_PACKETS: bool = Inner::NEEDS_PACKETS;
+
+    fn on_sent(&mut self, packet: &SentPacket) {
+        (**self).on_sent(packet);
+    }
+
+    fn on_packet_lost(&mut self, window: &mut Window, packet: &LostPacket) {
+        (**self).on_packet_lost(window, packet);
+    }
 
     fn on_arrival(&mut self, window: &mut Window, arrival: &AckArrival) {
         (**self).on_arrival(window, arrival);

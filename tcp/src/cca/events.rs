@@ -39,6 +39,8 @@ pub struct RateSample {
     pub prior_in_flight_pkts: u32,
     /// Packets newly acknowledged or SACKed.
     pub acked_sacked_pkts: u32,
+    /// When the newest packet delivered was sent; None if nothing was.
+    pub newest_sent: Option<Time>,
     /// Whether the receiver probably delayed the acknowledgement: it acknowledges a single segment that is
     /// not full, or a single one.
     pub is_ack_delayed: bool,
@@ -57,6 +59,7 @@ impl RateSample {
             losses_pkts: 0,
             prior_in_flight_pkts: 0,
             acked_sacked_pkts,
+            newest_sent: None,
             is_ack_delayed: false,
         }
     }
@@ -125,6 +128,8 @@ pub struct Ack {
     pub in_flight_pkts: u32,
     /// Whether the sender was limited by cwnd, not by the application.
     pub is_cwnd_limited: bool,
+    /// The same without the allowance of slow start: cwnd was used up in this round trip.
+    pub is_window_full: bool,
     /// Recovery state after this acknowledgement.
     pub state: CaState,
     /// First unacknowledged packet, counted from the start of the connection.
@@ -141,6 +146,38 @@ pub struct Ack {
     pub earliest_departure: Time,
     /// Delivery rate sample.
     pub rate: RateSample,
+}
+
+/// A data packet was sent, for the first time or again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SentPacket {
+    /// When it was sent.
+    pub at: Time,
+    /// Packets in flight afterwards.
+    pub in_flight_pkts: u32,
+    /// Total packets considered lost.
+    pub lost_pkts: u64,
+    /// When the packet in flight with the earliest time was sent.
+    pub oldest_in_flight: Time,
+}
+
+/// A packet was found lost.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LostPacket {
+    /// Time of the detection.
+    pub now: Time,
+    /// When it was last sent.
+    pub sent: Time,
+    /// Sequence number of its first byte.
+    pub seq: u64,
+    /// One past its last sequence number.
+    pub end: u64,
+    /// Whether the flow was application-limited when it was sent.
+    pub is_app_limited: bool,
+    /// Total packets delivered.
+    pub delivered_pkts: u64,
+    /// Total packets considered lost, with this one.
+    pub lost_pkts: u64,
 }
 
 /// State of the sender at an event other than an acknowledgement.

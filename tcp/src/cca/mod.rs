@@ -9,6 +9,7 @@
 //! given to the macro `controllers` below.
 
 pub mod bbr;
+pub mod bbr3;
 mod boxed;
 pub mod cubic;
 pub mod dctcp;
@@ -34,12 +35,15 @@ mod window;
 pub mod windowed_filter;
 
 use bbr::Bbr;
+use bbr3::Bbr3;
 use cubic::Cubic;
 use dctcp::Dctcp;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::{CwndChange, Profile, Tcp};
-pub use events::{Ack, AckArrival, CaState, PktsAcked, RateSample, RttSample, Snapshot};
+pub use events::{
+    Ack, AckArrival, CaState, LostPacket, PktsAcked, RateSample, RttSample, SentPacket, Snapshot,
+};
 use external::{ExternalController, Module};
 use highspeed::HighSpeed;
 use htcp::Htcp;
@@ -65,6 +69,8 @@ pub struct Options {
     /// Timer ticks of the host per second, 1 to 1,000,000: the clock of Linux's CUBIC and of BBR's slower
     /// decisions.
     pub timer_hz: u32,
+    /// Whether the connection has selective acknowledgements.
+    pub sack: bool,
     /// Random numbers of this connection's controller.
     pub stream: Stream,
     /// Whether Prague counts short round trips as longer ones.
@@ -94,6 +100,7 @@ impl From<&Tcp> for Options {
             hystart: tcp.hystart,
             is_paced: tcp.pacing.is_on(false),
             timer_hz: 1000,
+            sack: tcp.sack,
             stream: Stream::new(0, 0, "congestion control"),
             rtt_independence: tcp.rtt_independence,
             cwnd_changes: tcp.cwnd_changes.clone(),
@@ -140,6 +147,9 @@ pub trait Controller {
     /// Whether it receives each acknowledgement, in every state.
     const NEEDS_EVERY_ACK: bool = false;
 
+    /// Whether it receives each packet sent and each found lost.
+    const NEEDS_PACKETS: bool = false;
+
     /// At the start of a connection.
     fn new(options: &Options, now: Time) -> Self
     where
@@ -158,6 +168,12 @@ pub trait Controller {
     /// An acknowledgement has measured a round-trip time, in any state, before losses are detected (Linux's
     /// `pkts_acked`).
     fn on_rtt(&mut self, _window: &mut Window, _sample: &RttSample) {}
+
+    /// A data packet was sent; only with `NEEDS_PACKETS`.
+    fn on_sent(&mut self, _packet: &SentPacket) {}
+
+    /// A packet was found lost, before the events of recovery; only with `NEEDS_PACKETS`.
+    fn on_packet_lost(&mut self, _window: &mut Window, _packet: &LostPacket) {}
 
     /// An acknowledgement of new data that may increase the window; not during a reduction. A controller that
     /// owns recovery receives every acknowledgement.
@@ -348,6 +364,22 @@ macro_rules! controllers {
                 match self { $(Cca::$variant(_) => <$state as Controller>::NEEDS_EVERY_ACK,)+ }
             }
 
+            /// See [`Controller::NEEDS_PACKETS`].
+            #[inline]
+            pub fn needs_packets(&self) -> bool {
+                match self { $(Cca::$variant(_) => <$state as Controller>::NEEDS_PACKETS,)+ }
+            }
+
+            /// See [`Controller::on_sent`].
+            pub fn on_sent(&mut self, packet: &SentPacket) {
+                match self { $(Cca::$variant(state) => state.on_sent(packet),)+ }
+            }
+
+            /// See [`Controller::on_packet_lost`].
+            pub fn on_packet_lost(&mut self, window: &mut Window, packet: &LostPacket) {
+                match self { $(Cca::$variant(state) => state.on_packet_lost(window, packet),)+ }
+            }
+
             /// See [`Controller::on_arrival`].
             pub fn on_arrival(&mut self, window: &mut Window, arrival: &AckArrival) {
                 match self { $(Cca::$variant(state) => state.on_arrival(window, arrival),)+ }
@@ -475,6 +507,8 @@ controllers! {
     Cubic(Cubic) = "cubic";
     /// BBR, version 1 (draft-cardwell-iccrg-bbr-congestion-control-00).
     Bbr(Box<Bbr>) = "bbr";
+    /// BBR, version 3 (draft-ietf-ccwg-bbr).
+    Bbr3(Box<Bbr3>) = "bbr3";
     /// A window set by the caller, independent of the network.
     Manual(Manual) = "manual";
     /// Scalable TCP (Kelly, ACM CCR 33(2), 2003).

@@ -29,6 +29,11 @@ impl WindowedMax {
         }
     }
 
+    /// Changes the length of the window.
+    pub fn set_window(&mut self, window: u64) {
+        self.window = window;
+    }
+
     /// The greatest value as of the last update.
     #[inline]
     pub fn get(&self) -> u64 {

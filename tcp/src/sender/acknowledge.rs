@@ -442,6 +442,7 @@ impl Sender {
             min_rtt: self.rtt.min_rtt(),
             in_flight_pkts: self.board.in_flight(),
             is_cwnd_limited: self.was_window_used(),
+            is_window_full: self.usage.is_limited(),
             state: self.recovery.state,
             una_pkts: self.board.head(),
             next_pkts: self.board.tail(),

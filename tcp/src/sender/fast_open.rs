@@ -40,13 +40,13 @@ impl Sender {
     }
 
     /// The data written and sent was the payload of a SYN that was lost or whose data was not accepted: it is
-    /// sent again at once, without loss recovery.
-    pub fn repeat_syn_data(&mut self) {
+    /// sent again at once, at `now`, without loss recovery.
+    pub fn repeat_syn_data(&mut self, now: Time) {
         self.quiet = PollHint::No;
         // It does not count as an outstanding small segment (`tcp_send_syn_data`).
         self.small_end = 0;
         for number in self.board.head()..self.board.tail() {
-            self.lose(number);
+            self.lose(number, as_us(now));
         }
     }
 

@@ -19,7 +19,7 @@ use super::acknowledge::AckSummary;
 use super::{DUPLICATES_THRESHOLD, Sender};
 use crate::cca::CaState;
 use crate::prr::Prr;
-use crate::rtt::from_us;
+use crate::rtt::{as_us, from_us};
 use crate::segment::SackBlocks;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Prr as Description;
@@ -270,7 +270,7 @@ impl Sender {
             self.enter_recovery(summary.is_echo, now);
         }
         if summary.judges_by_count {
-            self.judge_by_count(false);
+            self.judge_by_count(false, as_us(now));
         }
     }
 
@@ -291,7 +291,7 @@ impl Sender {
         }
         self.enter_recovery(summary.is_echo, now);
         if summary.judges_by_count {
-            self.judge_by_count(true);
+            self.judge_by_count(true, as_us(now));
         }
     }
 

@@ -4,8 +4,9 @@
 use super::Sender;
 use super::acknowledge::AckSummary;
 use crate::cca::external::{AckBegins, Acked, Event, NO_TIME_NS, SenderView};
-use crate::cca::{AckArrival, CaState, Cca, PktsAcked};
+use crate::cca::{AckArrival, CaState, Cca, LostPacket, PktsAcked, SentPacket};
 use crate::rtt::from_us;
+use crate::scoreboard::Outstanding;
 use dumbbell_core::time::Time;
 
 impl Sender {
@@ -115,6 +116,35 @@ impl Sender {
             is_predicted: summary.is_predicted,
         };
         self.cca.on_arrival(&mut self.window, &arrival);
+    }
+
+    /// A data packet was sent.
+    #[inline(always)]
+    pub(super) fn notify_sent(&mut self, sent_us: u64) {
+        if self.cca.needs_packets() {
+            let oldest = self.board.oldest_in_flight();
+            let oldest_us = oldest.map_or(sent_us, |number| self.board.get(number).sent_us);
+            self.cca.on_sent(&SentPacket {
+                at: from_us(sent_us),
+                in_flight_pkts: self.board.in_flight(),
+                lost_pkts: self.rate.lost_pkts,
+                oldest_in_flight: from_us(oldest_us),
+            });
+        }
+    }
+
+    /// A packet was found lost.
+    pub(super) fn notify_lost(&mut self, sent: &Outstanding, now_us: u64) {
+        let packet = LostPacket {
+            now: from_us(now_us),
+            sent: from_us(sent.sent_us),
+            seq: sent.seq,
+            end: sent.end(),
+            is_app_limited: sent.rate_note().is_some_and(|note| note.is_app_limited),
+            delivered_pkts: self.rate.delivered_pkts,
+            lost_pkts: self.rate.lost_pkts,
+        };
+        self.cca.on_packet_lost(&mut self.window, &packet);
     }
 
     /// Packets were delivered by an acknowledgement with a mark.

@@ -387,17 +387,17 @@ impl Sender {
         let sent_us = self.before_send(payload_bytes, now);
         let note = self.rate.on_send(sent_us, self.board.packets_out());
         self.board.retransmit(number, sent_us, note, is_counted);
+        self.notify_sent(sent_us);
         self.rare.statistics.retransmitted_pkts += 1;
         if is_counted {
             let stamp = timestamp_ms(self.stamp(now, true));
             self.rare.repair.undo.on_retransmission(stamp);
         }
-        let (seq, end) = (self.board.get(number).seq, self.board.get(number).end());
         let is_pushed = self.is_pushed_in_burst(number);
         OutgoingSegment {
             is_retransmission: true,
             new_payload_bytes: 0,
-            ..self.outgoing(seq, end, is_pushed)
+            ..self.outgoing(sent.seq, sent.end(), is_pushed)
         }
     }
 
@@ -469,6 +469,7 @@ impl Sender {
         let sent_us = self.before_send(payload_bytes, now);
         let note = self.rate.on_send(sent_us, self.board.packets_out());
         self.board.push(seq, end, sent_us, note);
+        self.notify_sent(sent_us);
         self.next = end;
         if self.is_cut {
             self.find_record_end();

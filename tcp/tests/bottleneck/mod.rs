@@ -10,8 +10,8 @@ use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Profile;
 use dumbbell_tcp::cca::{
-    Ack, AckArrival, Algorithm, CaState, Cca, Options, PktsAcked, RateSample, RttSample, Snapshot,
-    Window,
+    Ack, AckArrival, Algorithm, CaState, Cca, LostPacket, Options, PktsAcked, RateSample,
+    RttSample, SentPacket, Snapshot, Window,
 };
 use std::collections::VecDeque;
 
@@ -58,6 +58,8 @@ pub struct Bottleneck {
     first_sent_at: Time,
     pub lost_pkts: u64,
     app_limited_until_pkts: u64,
+    /// The window was used up when the packet of this number was sent.
+    full_at: u64,
     state: CaState,
     recovery_end: u64,
     srtt: Option<Time>,
@@ -71,6 +73,7 @@ pub fn options(profile: Profile) -> Options {
         hystart: true,
         is_paced: false,
         timer_hz: 1000,
+        sack: true,
         stream: Stream::new(1, 0, "bottleneck/controller"),
         rtt_independence: true,
         cwnd_changes: Vec::new(),
@@ -97,6 +100,7 @@ impl Bottleneck {
             first_sent_at: now,
             lost_pkts: 0,
             app_limited_until_pkts: 0,
+            full_at: 0,
             state: CaState::Open,
             recovery_end: 0,
             srtt: Some(path.base_rtt),
@@ -163,6 +167,15 @@ impl Bottleneck {
             first_sent_at: self.first_sent_at,
             is_app_limited: self.app_limited_until_pkts > 0,
         });
+        if self.in_flight_pkts() >= self.window.cwnd_pkts {
+            self.full_at = self.next;
+        }
+        self.cca.on_sent(&SentPacket {
+            at,
+            in_flight_pkts: self.in_flight_pkts(),
+            lost_pkts: self.lost_pkts,
+            oldest_in_flight: self.flight.front().map_or(at, |first| first.sent_at),
+        });
     }
 
     fn through_the_link(&mut self, at: Time) -> Option<Time> {
@@ -184,17 +197,18 @@ impl Bottleneck {
 
     fn acknowledge(&mut self) {
         let prior_in_flight_pkts = self.in_flight_pkts();
-        let mut losses_pkts = 0;
+        let mut lost = Vec::new();
         let sent = loop {
             let sent = self.flight.pop_front().expect("something is in flight");
             if sent.acked_at.is_some() {
                 break sent;
             }
-            losses_pkts += 1;
+            lost.push(sent);
         };
         self.now = sent.acked_at.expect("found above");
-        self.lost_pkts += u64::from(losses_pkts);
         self.delivered_pkts += 1;
+        let losses_pkts = lost.len() as u32;
+        self.tell_losses(&lost);
         self.delivered_time = self.now;
         self.first_sent_at = sent.sent_at;
         let rtt = self.now - sent.sent_at;
@@ -237,9 +251,27 @@ impl Bottleneck {
             losses_pkts,
             prior_in_flight_pkts,
             acked_sacked_pkts: 1,
+            newest_sent: Some(sent.sent_at),
             is_ack_delayed: false,
         };
         self.tell(sent.number, rtt, rate);
+    }
+
+    fn tell_losses(&mut self, lost: &[InFlight]) {
+        for packet in lost {
+            self.lost_pkts += 1;
+            let seq = packet.number * u64::from(MSS_BYTES);
+            let packet = LostPacket {
+                now: self.now,
+                sent: packet.sent_at,
+                seq,
+                end: seq + u64::from(MSS_BYTES),
+                is_app_limited: packet.is_app_limited,
+                delivered_pkts: self.delivered_pkts,
+                lost_pkts: self.lost_pkts,
+            };
+            self.cca.on_packet_lost(&mut self.window, &packet);
+        }
     }
 
     fn change_state(&mut self, acked: u64, losses_pkts: u32, prior_in_flight_pkts: u32) {
@@ -280,6 +312,7 @@ impl Bottleneck {
             min_rtt: self.min_rtt,
             in_flight_pkts: self.in_flight_pkts(),
             is_cwnd_limited: true,
+            is_window_full: acked <= self.full_at,
             state: self.state,
             una_pkts: acked,
             next_pkts: self.next,

@@ -81,14 +81,17 @@ impl Sender {
 
     /// Marks a packet as lost. In Linux a retransmitted packet whose loss mark an undo removed keeps its
     /// retransmission (`tcp_mark_skb_lost`).
-    pub(in crate::sender) fn lose(&mut self, number: u64) {
+    pub(in crate::sender) fn lose(&mut self, number: u64, now_us: u64) {
         let sent = self.board.get(number);
         let has_copy = sent.is_retransmitted() && !sent.is_lost() && !sent.is_sacked();
         if has_copy && self.settings.is_linux() {
             self.board.mark_lost_beside_copy(number);
-            self.rate.lost_pkts += 1;
-        } else if self.board.mark_lost(number) {
-            self.rate.lost_pkts += 1;
+        } else if !self.board.mark_lost(number) {
+            return;
+        }
+        self.rate.lost_pkts += 1;
+        if self.cca.needs_packets() {
+            self.notify_lost(&sent, now_us);
         }
     }
 
@@ -98,7 +101,7 @@ impl Sender {
             return;
         }
         if !self.is_sack() {
-            self.judge_without_sack(summary.advances);
+            self.judge_without_sack(summary.advances, as_us(now));
         } else if self.is_rack() {
             let copies = self.board.retrans_out();
             if self.rack.take_advanced()
@@ -113,13 +116,13 @@ impl Sender {
     }
 
     /// NewReno (RFC 6582): the first packet, at the start of recovery and on each partial acknowledgement.
-    pub(super) fn judge_without_sack(&mut self, advances: bool) {
+    pub(super) fn judge_without_sack(&mut self, advances: bool, now_us: u64) {
         let begins = self.recovery.state < CaState::Recovery
             && self.board.sacked_out() >= self.recovery.reordering_pkts;
         let is_partial = self.recovery.state == CaState::Recovery && advances;
         if (begins || is_partial) && self.board.first().is_some_and(|head| !head.is_lost()) {
             self.board.split(self.board.head() + 1);
-            self.lose(self.board.head());
+            self.lose(self.board.head(), now_us);
         }
     }
 
@@ -142,7 +145,7 @@ impl Sender {
             next = self.board.next_in_flight(number);
             let remaining_us = self.rack.expires_in_us(sent.sent_us, window_us, now_us);
             if remaining_us <= 0 {
-                self.lose(number);
+                self.lose(number, now_us);
                 self.board.forget_time(number);
             } else {
                 wait_us = wait_us.max(remaining_us as u64);
@@ -153,7 +156,7 @@ impl Sender {
 
     /// RFC 6675 section 4: a packet is lost if DupThresh packets above it are SACKed. With `begins`, the
     /// first is lost in any case.
-    pub(super) fn judge_by_count(&mut self, begins: bool) {
+    pub(super) fn judge_by_count(&mut self, begins: bool, now_us: u64) {
         if self.is_rack() || !self.is_sack() {
             return;
         }
@@ -169,7 +172,7 @@ impl Sender {
             } else if self.board.sacked_out() - below < self.recovery.reordering_pkts {
                 break;
             } else if !sent.is_lost() {
-                self.lose(number);
+                self.lose(number, now_us);
             }
             number += 1;
         }
@@ -179,7 +182,7 @@ impl Sender {
         };
         if begins && self.board.lost_out() == 0 && self.board.packets_out() > 0 {
             let head = self.board.head();
-            (head..self.board.end_of_buffer(head)).for_each(|number| self.lose(number));
+            (head..self.board.end_of_buffer(head)).for_each(|number| self.lose(number, now_us));
         }
     }
 
@@ -201,7 +204,7 @@ impl Sender {
                 && !self.recovery.is_reneging
                 && self.rack.expires_in_us(sent.sent_us, 0, now_us) > 0;
             if !may_come {
-                self.lose(number);
+                self.lose(number, now_us);
             }
         }
         self.rare.repair.judged = Judged {
