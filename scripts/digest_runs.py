@@ -125,6 +125,13 @@ KNOBS = {
         'min_rto = "50ms"',
         'send_buffer = "40kb", receive_window = "20kb"',
     ),
+    "bbr3": (
+        "sack = false",
+        "rack = false",
+        "ecn = true",
+        "ack_every = 8",
+        'send_buffer = "40kb", receive_window = "20kb"',
+    ),
     "manual": (
         'cwnd_changes = [{ at = "1s", cwnd = 40 }, { at = "2s", cwnd = 4 }, '
         '{ at = "3s", cwnd = 200 }]',
