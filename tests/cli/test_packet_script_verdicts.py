@@ -62,7 +62,7 @@ WITH_ONE_SCRIPT = {"scalable", "vegas", "illinois", "westwood", "htcp", "highspe
 
 
 def test_each_controller_has_scripts() -> None:
-    """A window held by hand follows no rule of its own; the kernel lacks LEDBAT++, Prague and BBRv3."""
+    """A window held by hand follows no rule of its own; the kernel lacks the other three."""
     texts = [path.read_text(encoding="utf-8") for path in sorted(TOOL.SCRIPTS.glob("*.pkt"))]
     for controller in set(congestion_controllers()) - {"manual", "ledbat++", "prague", "bbr3"}:
         named = re.compile(rf'congestion_control={controller}\b|TCP_CONGESTION, "{controller}"')
