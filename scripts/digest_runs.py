@@ -128,7 +128,7 @@ KNOBS = {
     "bbr3": (
         "sack = false",
         "rack = false",
-        "ecn = true",
+        "initial_window = 3",
         "ack_every = 8",
         'send_buffer = "40kb", receive_window = "20kb"',
     ),
