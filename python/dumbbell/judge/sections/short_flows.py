@@ -87,5 +87,6 @@ SHORT_FLOWS = Section(
     trouble="where short transfers share a link with long ones",
     drawn=SectionFigure("mean_completion_time_s", "completion time, mean"),
     trial=_trial,
-    not_covered="Web pages with many connections, and transfers over one connection after another.",
+    not_covered="Web pages with many connections; and transfers over a connection that exists "
+    "already, for which see App-limited.",
 )

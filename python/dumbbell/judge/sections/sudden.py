@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from dumbbell.judge.description import BUSY, DROPPED, LINK, at_least, at_most, greedy, line
 from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
@@ -53,6 +55,20 @@ def _trial(request: JudgeRequest) -> Trial:
             {_CHANGES: [{"at": "20s", "delay": "100ms"}], "warm_up": "30s"},
             "40 to 120 ms",
         ),
+        Expectation(
+            "shorter",
+            f"From 10 s after the round trip fell from 120 to 40 ms {name} keeps the link 85 % "
+            "busy or more",
+            BUSY,
+            at_least(0.85),
+            {
+                f"{LINK}.delay": "100ms",
+                _CHANGES: [{"at": "20s", "delay": "20ms"}],
+                "warm_up": "30s",
+            },
+            "120 to 40 ms",
+        ),
+        *_other_paths(name),
     ]
     document = {
         "duration": "60s",
@@ -61,6 +77,29 @@ def _trial(request: JudgeRequest) -> Trial:
         "flows": [greedy("bulk", request.controller)],
     }
     return Trial(document, expectations)
+
+
+def _other_paths(name: str) -> Iterator[Expectation]:
+    """Rate and delay change at once, as when the route changes or a host changes its network."""
+    worse = {_CHANGES: [{"at": "20s", "rate": "5mbit", "delay": "60ms"}], "warm_up": "30s"}
+    better = {
+        f"{LINK}.forward.rate": "5mbit",
+        f"{LINK}.delay": "60ms",
+        _CHANGES: [{"at": "20s", "rate": "20mbit", "delay": "20ms"}],
+        "warm_up": "30s",
+    }
+    for id_, where, told, label in (
+        ("worse-path", worse, "from 20 Mbit/s and 40 ms to 5 Mbit/s and 80 ms", "worse path"),
+        ("better-path", better, "from 5 Mbit/s and 80 ms to 20 Mbit/s and 40 ms", "better path"),
+    ):
+        yield Expectation(
+            id_,
+            f"From 10 s after the path changed {told} {name} keeps the link 85 % busy or more",
+            BUSY,
+            at_least(0.85),
+            where,
+            label,
+        )
 
 
 SUDDEN = Section(
@@ -73,6 +112,6 @@ SUDDEN = Section(
     trouble="where rate or delay of the path change at once",
     drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
-    not_covered="Changes that come again and again within seconds, as in recorded traces of mobile "
-    "networks.",
+    not_covered="The seconds right after a change; and changes that come again and again, for "
+    "which see Varying rate and Varying delay.",
 )

@@ -20,7 +20,7 @@ from dumbbell.judge.sections.rfc9743 import RFC_9743
 
 def _trial(request: JudgeRequest) -> Trial:
     expectations = []
-    for bdps in request.cells([0.25, 1, 16], [0.5, 4, 64]):
+    for bdps in request.cells([0.25, 1, 16], [0.5, 2, 4, 8, 32, 64]):
         where = {QDISC: fifo(bdps)}
         expectations += [
             Expectation(

@@ -53,5 +53,5 @@ VARYING_DELAY = Section(
     trouble="where the delay of the path varies",
     drawn=SectionFigure("utilization", "busy"),
     trial=_trial,
-    not_covered="Jitter of single packets without reordering, as a slotted radio link makes it.",
+    not_covered="Delays that vary from packet to packet: see Jitter.",
 )

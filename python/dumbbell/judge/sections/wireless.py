@@ -40,7 +40,5 @@ WIRELESS = Section(
     trouble="where radio links lose packets",
     drawn=SectionFigure("goodput_bps", "goodput"),
     trial=_trial,
-    not_covered="Losses in bursts, retransmission by the link, media access, and recorded traces "
-    "of "
-    "varying rates.",
+    not_covered="Losses in bursts, retransmission by the link, and media access.",
 )
