@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pytest
@@ -21,13 +22,18 @@ CAPACITY = "flow[bulk].path_capacity_bps"
 
 
 def run_cell(
-    section: Section, expectation: str, controller: str = "reno", replication: int = 0, **keys: Any
+    section: Section,
+    expectation: str,
+    controller: str = "reno",
+    *,
+    replication: int = 0,
+    changed: Mapping[str, Any] | None = None,
 ) -> Summary:
-    """The numbers of an expectation's cell, with other keys of the experiment."""
+    """The numbers of an expectation's cell, with some settings changed."""
     trial = section.trial(JudgeRequest(controller, depth=Depth.FULL))
     assert trial is not None
     where = next(each.where for each in trial.expectations if each.id == expectation)
-    settings = [Setting(path, value) for path, value in {**where, **keys}.items()]
+    settings = [Setting(path, value) for path, value in {**where, **(changed or {})}.items()]
     document = settings_applied({"name": "cell", **trial.document}, settings)
     return summary_of(simulate(Experiment.read(document), replication=replication))
 
@@ -35,7 +41,9 @@ def run_cell(
 @pytest.mark.parametrize(("resumes_s", "silent_from"), [(20, "8s"), (5, "4s")])
 def test_a_sender_is_silent_until_it_resumes(resumes_s: int, silent_from: str) -> None:
     cell = f"resumed-goodput-{resumes_s}s"
-    silent = run_cell(APP_LIMITED, cell, warm_up=silent_from, duration=f"{resumes_s}s")
+    silent = run_cell(
+        APP_LIMITED, cell, changed={"warm_up": silent_from, "duration": f"{resumes_s}s"}
+    )
     assert silent[f"queue[{QUEUE}].arrival_rate_pps"] == 0
     assert run_cell(APP_LIMITED, cell)["flow[bulk].goodput_bps"] > 5e6
 
@@ -53,17 +61,20 @@ def test_an_application_writes_less_than_the_link_carries() -> None:
 
 
 def test_packets_overtake_each_other_only_where_the_section_says_so() -> None:
-    deep = {"links[router->receiver].forward.qdisc": "bfifo limit 10000000"}
-    no_rack = {"flows[bulk].tcp.rack": False, "flows[bulk].tcp.profile": "rfc"}
-    in_order = run_cell(JITTER, "in-order-5ms", "vegas", **deep, **no_rack)
+    changed = {
+        "links[router->receiver].forward.qdisc": "bfifo limit 10000000",
+        "flows[bulk].tcp.rack": False,
+        "flows[bulk].tcp.profile": "rfc",
+    }
+    in_order = run_cell(JITTER, "in-order-5ms", "vegas", changed=changed)
     assert in_order["flow[bulk].retransmitted_share"] == 0
-    overtaking = run_cell(JITTER, "overtaking-5ms", "vegas", **deep, **no_rack)
+    overtaking = run_cell(JITTER, "overtaking-5ms", "vegas", changed=changed)
     assert overtaking["flow[bulk].retransmitted_share"] > 0
 
 
 @pytest.mark.parametrize("kilobytes", [10, 50])
 def test_bursts_of_service_add_up_to_the_lines_rate(kilobytes: int) -> None:
-    found = run_cell(JITTER, f"aggregated-{kilobytes}kb", warm_up="0s")
+    found = run_cell(JITTER, f"aggregated-{kilobytes}kb", changed={"warm_up": "0s"})
     assert found[CAPACITY] == pytest.approx(20e6, rel=0.15)
 
 

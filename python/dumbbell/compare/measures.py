@@ -9,10 +9,14 @@ from __future__ import annotations
 import enum
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+import numpy as np
+
+from dumbbell.errors import DumbbellError
 from dumbbell.metrics import METRICS
+from dumbbell.metrics.ccperf import ROWS
 from dumbbell.spec.program_list import ProgramQuantities
 from dumbbell.tables import Run
 
@@ -65,6 +69,8 @@ class Measure:
         compute: Computes the number from a run and a subject.
         of_transfers: Whether only flows that send transfers have it.
         says: What the output of a program with this number has; None if no program has it.
+        of_recorded: Whether only TCP flows with samples and recorded packets have it, and queues
+            and networks with such flows.
     """
 
     of: MeasureSubject
@@ -77,6 +83,7 @@ class Measure:
     compute: Callable[[Run, Subject], float]
     of_transfers: bool = False
     says: ProgramQuantities | None = None
+    of_recorded: bool = False
 
     @property
     def of_kinds(self) -> frozenset[str]:
@@ -98,12 +105,16 @@ class Measure:
 
         The share of a capacity is not bounded by 1, since a shaper may let a burst exceed its rate.
         """
+        if self.of_recorded:
+            return _range_of_row(self.metric)
         has_end = self.unit == "1" and self.metric != "capacity_share"
         return 0.0, (1.0 if has_end else math.inf)
 
     @property
     def shown_unit(self) -> tuple[str, float]:
         """The unit in tables, and the factor from the measure's own unit."""
+        if self.of_recorded:
+            return ("" if self.unit == "1" else self.unit), 1.0
         if self.unit == "s" and not self.of_transfers:
             return "ms", 1e3
         if self.unit == "bit/s":
@@ -412,12 +423,49 @@ def _sojourn_times() -> list[Measure]:
     ]
 
 
+def _rows_of_ccperf(of: MeasureSubject, subject: str) -> list[Measure]:
+    """The rows of CCPerf's tables (`dumbbell.metrics.ccperf`), by their names."""
+    return [
+        replace(_measure(of, row.name, row.name, take=_where_defined), of_recorded=True)
+        for row in ROWS.values()
+        if row.of == subject
+    ]
+
+
+_SIGNED_ROWS = frozenset({"mean_utility_mpdf_l4", "mean_utility_pf_l4", "mean_est_qdelay_l4"})
+"""Rows of CCPerf that can be negative."""
+_PARTS = ("jain_index", "loss_ratio", "mark_ratio")
+"""Beginnings of names of rows of CCPerf that are at most 1."""
+
+
+def _range_of_row(name: str) -> tuple[float, float]:
+    """Range of the possible means of a row of CCPerf, whose unit does not say it."""
+    if name.startswith(_PARTS):
+        return 0.0, 1.0
+    return (-math.inf if name in _SIGNED_ROWS else 0.0), math.inf
+
+
+def _where_defined(function: Callable[..., float], run: Run, subject: Subject) -> float:
+    """A row's value; NaN for a flow that was not on at any sampling time, or that nothing limits.
+
+    Divisions by zero are NaN too: a flow that got nothing has no power and no utility.
+    """
+    arguments = [subject] if isinstance(subject, int) else []
+    try:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            value = float(function(run, *arguments))
+    except (DumbbellError, ZeroDivisionError):
+        return math.nan
+    return value if math.isfinite(value) else math.nan
+
+
 _MEASURES: tuple[Measure, ...] = (
     _measure(
         MeasureSubject.NETWORK, "total_goodput_bps", "goodput, all flows", Scale.RATE, take=_whole
     ),
     _measure(MeasureSubject.NETWORK, "jain_index", "Jain's index", take=_whole, shown=True),
     *_completion(MeasureSubject.NETWORK),
+    *_rows_of_ccperf(MeasureSubject.NETWORK, "network"),
     _measure(
         MeasureSubject.FLOWS,
         "total_goodput_bps",
@@ -465,6 +513,7 @@ _MEASURES: tuple[Measure, ...] = (
     _measure(MeasureSubject.FLOW, "max_delay_s", "delay, most", Scale.TAIL),
     *_of_tcp(MeasureSubject.FLOW),
     *_completion(MeasureSubject.FLOW),
+    *_rows_of_ccperf(MeasureSubject.FLOW, "flow"),
     _measure(MeasureSubject.PROBE, "echo_requests", "sent", name="sent", take=_probe),
     _measure(
         MeasureSubject.PROBE,
@@ -499,6 +548,7 @@ _MEASURES: tuple[Measure, ...] = (
     _measure(MeasureSubject.QUEUE, "mean_wait_s", "waiting time, mean", Scale.DELAY),
     *_sojourn_times(),
     _measure(MeasureSubject.QUEUE, "max_sojourn_s", "sojourn, most", Scale.TAIL),
+    *_rows_of_ccperf(MeasureSubject.QUEUE, "link"),
 )
 
 MEASURES: Mapping[tuple[MeasureSubject, str], Measure] = MappingProxyType(

@@ -18,6 +18,9 @@ The numbers that a run is reduced to, by the paths that [claims](claims-of-your-
     summary_of(run)["flow[upload].goodput_bps"]
 
 Behind each is a [metric](metrics.md), which has its definition.
+
+The rows of CCPerf's tables (their names end in a layer, as `_l4`) need a `sample_interval`, and
+`record_packets` at both ends of the link at the sender; without them a run has no such numbers.
 """
 _WHAT = {
     MeasureSubject.NETWORK: "Of the whole network: `network.METRIC`.",
@@ -45,6 +48,8 @@ def _part(of: MeasureSubject) -> Iterator[str]:
         only = ""
         if each.of_transfers:
             only = "; of flows that send transfers"
+        elif each.of_recorded:
+            only = "; of runs with samples and recorded packets"
         elif each.of_kinds:
             only = f"; of {', '.join(sorted(each.of_kinds))}"
         yield f"| `{each.name}` | {each.words}{only} | {each.unit} | `{each.metric}` |"

@@ -123,6 +123,8 @@ def value_tables(summary: Summary) -> Iterator[ValueTable]:
 
 def _rows(summary: Summary, of: MeasureSubject, names: Sequence[str]) -> Iterator[ValueRow]:
     for measure in measures_of(of):
+        if measure.of_recorded:
+            continue
         unit, factor = measure.shown_unit
         values = [summary.values.get(Quantity(of, name, measure.name), math.nan) for name in names]
         if not all(map(math.isnan, values)):

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 from dumbbell.compare.measures import MEASURES, MeasureSubject, Subject, measures_of
 from dumbbell.compare.quantity import Quantity
 from dumbbell.errors import DumbbellError, SpecError
+from dumbbell.metrics.ccperf import RecordedFlows, recorded_flows
 from dumbbell.spec import Resolved
 from dumbbell.spec.program_list import programs_of
 from dumbbell.spec.refusal import nearest
@@ -238,14 +239,27 @@ _OF_ONE = {"total_goodput_bps": "goodput_bps"}
 
 def _numbers(run: Run, described: Resolved) -> Iterator[tuple[Quantity, float]]:
     kinds = [flow.source.kind for flow in described.flows]
+    recorded = recorded_flows(run)
     programs = {each["name"]: each["kind"] for each in programs_of(described.mapping)}
     for of, name, subject, flows in _subjects(run, described):
         sends = any(kinds[flow] in SENDS_TRANSFERS for flow in flows)
+        is_recorded = _is_recorded(of, subject, recorded)
         for measure in measures_of(of):
+            if measure.of_recorded and not is_recorded:
+                continue
             if of is MeasureSubject.PROGRAM and programs[name] not in measure.of_kinds:
                 continue
             if sends or not measure.of_transfers:
                 yield Quantity(of, name, measure.name), measure.compute(run, subject)
+
+
+def _is_recorded(of: MeasureSubject, subject: Subject, recorded: RecordedFlows) -> bool:
+    """Whether a flow, queue or network has the rows of CCPerf's tables."""
+    if of is MeasureSubject.NETWORK:
+        return recorded.are_all
+    if of is MeasureSubject.QUEUE:
+        return subject in recorded.bottlenecks
+    return of is MeasureSubject.FLOW and subject in recorded.flows
 
 
 def _subjects(

@@ -15,6 +15,7 @@ from dumbbell import __version__
 from dumbbell.claims import to_json_text
 from dumbbell.compare.checking.bundle import CLAIMS, bundle_files
 from dumbbell.folders import Content
+from dumbbell.judge.ccperf.rows import ccperf_frame
 from dumbbell.judge.dossier import Dossier, SectionResult
 from dumbbell.judge.kept_dossier import LISTED
 from dumbbell.judge.tables import csv_text, latex_text, verdict_frame
@@ -41,6 +42,7 @@ def dossier_files(
         sections: The `section_files` of each section, by its id.
     """
     request, frame = dossier.request, verdict_frame(dossier)
+    metrics = ccperf_frame(dossier)
     listed = {
         "format": 1,
         "dumbbell": __version__,
@@ -59,6 +61,7 @@ def dossier_files(
         **{file.name: file.read_bytes() for file in own_controllers(folder)},
         "verdicts.csv": csv_text(frame),
         "verdicts.tex": latex_text(frame, dossier.suite),
+        **({} if metrics is None else {"metrics.csv": csv_text(metrics)}),
         LISTED: json.dumps(listed, indent=1) + "\n",
     }
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 from dumbbell.errors import SpecError
-from dumbbell.judge import nsperf, sections
+from dumbbell.judge import ccperf, nsperf, sections
+from dumbbell.judge.ccperf.network import CCPERF
 from dumbbell.judge.nsperf.network import NSPERF
 from dumbbell.judge.section import Section
 from dumbbell.judge.sections.rfc9743 import RFC_9743
@@ -15,7 +16,11 @@ from dumbbell.spec.refusal import nearest, one_of
 DEFAULT_SUITE = RFC_9743.id
 
 SUITES: Mapping[str, Callable[[], Sequence[Section]]] = MappingProxyType(
-    {RFC_9743.id: lambda: sections.SECTIONS, NSPERF.id: lambda: nsperf.SECTIONS}
+    {
+        RFC_9743.id: lambda: sections.SECTIONS,
+        NSPERF.id: lambda: nsperf.SECTIONS,
+        CCPERF.id: lambda: ccperf.SECTIONS,
+    }
 )
 
 

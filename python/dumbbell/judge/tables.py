@@ -9,6 +9,7 @@ import polars as pl
 
 from dumbbell.compare.page import number_cell
 from dumbbell.compare.quantity import Quantity
+from dumbbell.judge.ccperf.rows import ccperf_tables
 from dumbbell.judge.dossier import Dossier, SectionResult
 from dumbbell.judge.harm import harm
 from dumbbell.judge.suite import Suite
@@ -37,9 +38,12 @@ _LATEX = str.maketrans(
 
 
 def value_tables(dossier: Dossier) -> Iterator[ValueTable]:
-    """One table per section, and a table of harm after the section that measures it."""
+    """One table per section, then a table of harm, and CCPerf's tables, if it measures them."""
+    several = len(dossier.backends) > 1
     for found in dossier.found:
         yield section_table(found, dossier.backends)
+        for backend in dossier.backends:
+            yield from ccperf_tables(found, backend, names_backend=several)
         if found.written.trial.harms:
             for backend in dossier.backends:
                 yield harm_table(found, backend)

@@ -59,7 +59,9 @@ def judge_command(
     suite: Annotated[
         str,
         typer.Option(
-            help="Suite of tests: rfc9743, or nsperf (Google's BBR suite).", metavar="NAME"
+            help="Suite of tests: rfc9743, nsperf (Google's BBR suite), or ccperf (CCPerf's "
+            "benchmark).",
+            metavar="NAME",
         ),
     ] = "rfc9743",
     full: Annotated[

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from dumbbell.metrics.ccperf import flow, link, trace
 from dumbbell.metrics.ccperf import network as network_rows
 from dumbbell.metrics.ccperf.network import bottlenecks, tcp_flows
+from dumbbell.metrics.ccperf.recorded import RecordedFlows, recorded_flows
 from dumbbell.metrics.ccperf.row import ROWS, Layer, Of, Row
 from dumbbell.metrics.ccperf.series import TcpSeries, bottleneck, tcp_series
 from dumbbell.metrics.ccperf.trace import Trace, recovery_times_ms
@@ -22,6 +23,7 @@ __all__ = [
     "ROWS",
     "Layer",
     "Of",
+    "RecordedFlows",
     "Row",
     "Table",
     "TcpSeries",
@@ -31,6 +33,7 @@ __all__ = [
     "flow",
     "link",
     "network_rows",
+    "recorded_flows",
     "recovery_times_ms",
     "tables",
     "tcp_flows",
