@@ -82,6 +82,17 @@ def test_marks_are_asked_for_by_both_ends_and_codel_drops_nothing_itself() -> No
     assert "codel ce_threshold 242us limit 1000 target 100ms" in str(document["links"])
 
 
+def test_ecn_bulk_has_every_quantity_that_run_tests_names() -> None:
+    # "graph p50 and p95 RTT (and retx, tput, fairness) for range of flow counts", run_tests.sh
+    wanted = {"srtt_p50_s", "srtt_p95_s", "retransmitted_share", "total_goodput_bps", "jain_index"}
+    found: dict[object, set[str]] = {}
+    for each in trial("ecn_bulk").expectations:
+        flows = each.where["flows[bulk].count"]
+        found.setdefault(flows, set()).add(each.quantity.rpartition(".")[2])
+    assert found.pop(1) == wanted - {"jain_index"}
+    assert list(found.values()) == [wanted] * 4
+
+
 def test_an_unknown_suite_is_refused_with_the_nearest_word() -> None:
     with pytest.raises(SpecError) as raised:
         sections_of("nsprf")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from dumbbell.judge.description import at_most, below
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from dumbbell.judge.description import above, at_least, at_most, below
 from dumbbell.judge.nsperf.network import NSPERF, START_JITTER, bulk, delay_only, links
 from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, SectionFigure, Trial
@@ -40,6 +43,7 @@ def _trial(request: JudgeRequest) -> Trial:
                 at_most(_MOST_AGAIN),
                 where,
             ),
+            *_also_named(flows, whose, where),
         ]
     way = links(delay_only(_RTT_MS), _RTT_MS)
     way[-1]["b"] = "ifb"
@@ -50,6 +54,33 @@ def _trial(request: JudgeRequest) -> Trial:
         "flows": [bulk("bulk", request.controller, count=1, tcp={"ecn": True})],
     }
     return Trial(document, expectations)
+
+
+def _also_named(flows: int, whose: str, where: Mapping[str, Any]) -> Iterator[Expectation]:
+    """Quantities that run_tests.sh names and its graphs leave out: p95, throughput, fairness."""
+    yield Expectation(
+        f"srtt-p95-{flows}",
+        f"95 % of the smoothed round trips of {whose} are below {4 * _RTT_MS} ms there",
+        "flows[bulk].srtt_p95_s",
+        below(f"{4 * _RTT_MS}ms"),
+        where,
+    )
+    yield Expectation(
+        f"goodput-{flows}",
+        f"{whose[0].upper()}{whose[1:]} {'together get' if flows > 1 else 'gets'} half of 1 Gbit/s "
+        "or more there",
+        "flows[bulk].total_goodput_bps",
+        above("500mbit"),
+        where,
+    )
+    if flows > 1:
+        yield Expectation(
+            f"jain-{flows}",
+            f"{whose[0].upper()}{whose[1:]} have Jain's index 0.8 or more there",
+            "flows[bulk].jain_index",
+            at_least(0.8),
+            where,
+        )
 
 
 ECN_BULK = Section(
