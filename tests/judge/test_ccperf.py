@@ -13,6 +13,7 @@ from dumbbell.backends import simulate
 from dumbbell.compare import MeasureSubject, Quantity, summary_of
 from dumbbell.compare.executing import Threads
 from dumbbell.judge.ccperf import SECTIONS
+from dumbbell.judge.ccperf.benchmark_page import benchmark_report
 from dumbbell.judge.ccperf.network import DURATION_S, MBIT, QUEUE_PKTS, RTT_MS
 from dumbbell.judge.ccperf.policing import POLICING
 from dumbbell.judge.ccperf.responsiveness import PULSE_WAVE, STEP
@@ -127,7 +128,7 @@ def test_every_published_row_has_a_number_and_an_interval(dossier: Dossier) -> N
 
 
 def test_a_number_is_the_mean_of_ccperfs_tables(dossier: Dossier) -> None:
-    frame = ccperf_frame(dossier)
+    frame = ccperf_frame([dossier])
     assert frame is not None
     policing = dossier.found[1]
     (found,) = policing.written.claims.cells
@@ -157,7 +158,7 @@ def test_other_suites_have_no_such_tables(tmp_path: Path) -> None:
     request = JudgeRequest("cubic", against=("reno",))
     written = write_experiments(request, tmp_path, SHORT[1:])
     found = judge_controller(request, written, executor_of=lambda cells: Threads(1))
-    assert ccperf_frame(found) is None
+    assert ccperf_frame([found]) is None
     assert len(list(value_tables(found))) == 1
     assert "metrics.csv" not in dossier_files(found, {})
 
@@ -174,3 +175,35 @@ def test_only_samples_and_recorded_packets_give_the_rows(without: Setting) -> No
     row = Quantity(MeasureSubject.FLOW, "flow_1", "mean_cwnd_l4")
     assert row in summary_of(simulate(cell(POLICING, "goodput-4mbit"))).values
     assert row not in summary_of(simulate(cell(POLICING, "goodput-4mbit", without))).values
+
+
+def test_the_benchmark_has_a_column_for_each_controller(dossier: Dossier, tmp_path: Path) -> None:
+    request = JudgeRequest("reno")
+    sections = (shortened(SYNCHRONOUS), shortened(POLICING))
+    written = write_experiments(request, tmp_path, sections)
+    reno = judge_controller(request, written, executor_of=lambda cells: Threads(1))
+    report = benchmark_report([dossier, reno])
+    assert "2 congestion controllers" in report.title
+    assert all(table.columns == ["cubic", "reno"] for table in report.values)
+    titles = [table.title for table in report.values]
+    assert titles[:3] == [
+        "synchronous, 2 flows: flow metrics, flow-1",
+        "synchronous, 2 flows: flow metrics, flow-2",
+        "synchronous, 2 flows: link metrics",
+    ]
+    last = next(each for each in report.values if each.title == "policing, 4 Mbit/s: flow metrics")
+    row = next(each for each in last.rows if each.name == "mean_cwnd_l4")
+    of_reno = ccperf_frame([reno])
+    assert of_reno is not None
+    expected = of_reno.filter(scenario="policing", metric="mean_cwnd_l4").row(0, named=True)
+    assert row.filled[1].value == expected["mean"]
+    assert row.filled[0].value != row.filled[1].value
+    overview, *others = report.figures
+    assert set(overview.data["controller"]) == {"cubic", "reno"}  # type: ignore[union-attr]
+    assert [each.name for each in others] == [
+        f"{scenario}-{metric}"
+        for scenario in ("synchronous", "policing")
+        for metric in ("agg_throughput_l4", "mean_flow_srtt_l4")
+    ]
+    lines = list(csv.DictReader(io.StringIO(str(report.files["metrics.csv"]))))
+    assert {each["controller"] for each in lines} == {"cubic", "reno"}

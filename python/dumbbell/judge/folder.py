@@ -42,7 +42,7 @@ def dossier_files(
         sections: The `section_files` of each section, by its id.
     """
     request, frame = dossier.request, verdict_frame(dossier)
-    metrics = ccperf_frame(dossier)
+    metrics = ccperf_frame([dossier])
     listed = {
         "format": 1,
         "dumbbell": __version__,

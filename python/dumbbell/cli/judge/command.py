@@ -101,13 +101,14 @@ def judge_command(
     if not all_ and len(named) != 1:
         allowed = "one controller; or --all, and any number"
         raise SpecError("NAME|FILE", ", ".join(named) or "nothing", allowed)
-    if suite != "rfc9743" and (all_ or course is not None):
-        raise SpecError("--suite", suite, "rfc9743 with --all and --course")
+    if suite != "rfc9743" and (course is not None or (all_ and suite != "ccperf")):
+        raise SpecError("--suite", suite, "rfc9743 with --all and --course, or ccperf with --all")
     if course is not None:
         from dumbbell.cli.judge.course import judge_course
 
         with allowing_native(allow_native):
             raise typer.Exit(judge_course(Path(named[0]), course, out, json=as_json))
+    from dumbbell.cli.judge.benchmark import run_benchmark
     from dumbbell.cli.judge.judging import run_judge
     from dumbbell.cli.judge.league import run_league
     from dumbbell.cli.judge.running import JudgeOptions
@@ -130,6 +131,8 @@ def judge_command(
     )
     console = sentences_console(as_json=as_json)
     with allowing_native(allow_native):
+        if all_ and suite == "ccperf":
+            raise typer.Exit(run_benchmark(named, asked, console))
         if all_:
             raise typer.Exit(run_league(named, asked, console))
         raise typer.Exit(run_judge(named[0], asked, console))

@@ -50,7 +50,7 @@ def run_league(named: Sequence[str], asked: JudgeOptions, console: Console) -> i
         SpecError: A controller is not known, its file may not be used, or two have one name.
     """
     with tempfile.TemporaryDirectory(prefix="dumbbell-league-") as folder:
-        plans = list(_plans(named, asked, Path(folder)))
+        plans = list(league_plans(named, asked, Path(folder)))
         if not has_page(asked.page, asked.out, as_json=asked.as_json):
             return _run(plans, asked, console)
         kind = "judged-full" if asked.depth is Depth.FULL else "judged"
@@ -65,7 +65,10 @@ def run_league(named: Sequence[str], asked: JudgeOptions, console: Console) -> i
             return _run(plans, asked, console, place)
 
 
-def _plans(named: Sequence[str], asked: JudgeOptions, folder: Path) -> Iterator[PlannedDossier]:
+def league_plans(
+    named: Sequence[str], asked: JudgeOptions, folder: Path
+) -> Iterator[PlannedDossier]:
+    """Plan the dossiers of all controllers of the simulator and of the named ones."""
     names = set()
     for number, each in enumerate(dict.fromkeys((*native_controllers(), *named))):
         place = folder / str(number)

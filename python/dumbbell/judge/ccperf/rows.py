@@ -14,13 +14,14 @@ from dumbbell.judge.dossier import Dossier, SectionResult
 from dumbbell.metrics.ccperf import ROWS, Row
 from dumbbell.report import ValueRow, ValueTable
 
-_TITLES: Mapping[MeasureSubject, str] = MappingProxyType(
+TITLES: Mapping[MeasureSubject, str] = MappingProxyType(
     {
         MeasureSubject.FLOW: "Flow metrics",
         MeasureSubject.QUEUE: "Link metrics",
         MeasureSubject.NETWORK: "Network metrics",
     }
 )
+"""Titles of CCPerf's tables."""
 
 
 def ccperf_tables(found: SectionResult, backend: str, *, names_backend: bool) -> list[ValueTable]:
@@ -33,8 +34,8 @@ def ccperf_tables(found: SectionResult, backend: str, *, names_backend: bool) ->
     """
     suffix = f", {backend}" if names_backend else ""
     tables = []
-    for of, title in _TITLES.items():
-        columns = list(_columns(found, backend, of))
+    for of, title in TITLES.items():
+        columns = list(columns_of(found, backend, of))
         if not columns:
             continue
         rows = [
@@ -48,7 +49,7 @@ def ccperf_tables(found: SectionResult, backend: str, *, names_backend: bool) ->
                     for cell, _, quantity in _of_row(columns, row)
                 ],
             )
-            for row in _rows(of)
+            for row in rows_of(of)
         ]
         tables.append(
             ValueTable(
@@ -63,12 +64,13 @@ def ccperf_tables(found: SectionResult, backend: str, *, names_backend: bool) ->
     return tables
 
 
-def ccperf_frame(dossier: Dossier) -> pl.DataFrame | None:
-    """One row per number: scenario, cell, flow, link or network, row, interval; None if none."""
+def ccperf_frame(dossiers: Sequence[Dossier]) -> pl.DataFrame | None:
+    """One row per number, with its interval; None if the runs do not have CCPerf's rows."""
     lines = [
         {
+            "controller": dossier.request.name,
             "scenario": found.section.reference,
-            "cell": _cell_name(found, cell),
+            "cell": cell_name(found, cell),
             "of": row.of,
             "name": name or "network",
             "backend": backend,
@@ -77,20 +79,21 @@ def ccperf_frame(dossier: Dossier) -> pl.DataFrame | None:
             "unit": row.unit,
             **_numbers(found.checked.comparison.measured(quantity, cell, backend)),
         }
+        for dossier in dossiers
         for found in dossier.found
         for backend in dossier.backends
-        for of in _TITLES
-        for row in _rows(of)
-        for cell, name, quantity in _of_row(list(_columns(found, backend, of)), row)
+        for of in TITLES
+        for row in rows_of(of)
+        for cell, name, quantity in _of_row(list(columns_of(found, backend, of)), row)
     ]
     return pl.DataFrame(lines) if lines else None
 
 
-_Column = tuple[str, str, Quantity]
+Column = tuple[str, str, Quantity]
 """Label of a cell, name of the flow or queue, and one of its quantities."""
 
 
-def _columns(found: SectionResult, backend: str, of: MeasureSubject) -> Iterator[_Column]:
+def columns_of(found: SectionResult, backend: str, of: MeasureSubject) -> Iterator[Column]:
     """The flows, links or networks with CCPerf's rows, cell by cell; each with its first row."""
     comparison = found.checked.comparison
     failed = {each.label for each in comparison.failed}
@@ -104,26 +107,26 @@ def _columns(found: SectionResult, backend: str, of: MeasureSubject) -> Iterator
                 yield cell, each.name, each
 
 
-def _of_row(columns: Sequence[_Column], row: Row) -> Iterator[_Column]:
+def _of_row(columns: Sequence[Column], row: Row) -> Iterator[Column]:
     for cell, name, first in columns:
         yield cell, name, Quantity(first.of, name, row.name)
 
 
-def _rows(of: MeasureSubject) -> list[Row]:
+def rows_of(of: MeasureSubject) -> list[Row]:
     """The rows of a table, CCPerf's own first, by name."""
     table = "link" if of is MeasureSubject.QUEUE else of.value
     rows = [each for each in ROWS.values() if each.of == table]
     return sorted(rows, key=lambda each: (not each.is_published, each.name))
 
 
-def _heading(found: SectionResult, cell: str, name: str, columns: Sequence[_Column]) -> str:
+def _heading(found: SectionResult, cell: str, name: str, columns: Sequence[Column]) -> str:
     """The cell's name in figures, and the flow's if it is not alone."""
-    told = _cell_name(found, cell)
+    told = cell_name(found, cell)
     is_alone = sum(each[0] == cell for each in columns) == 1
     return told if is_alone else f"{told}, {name}"
 
 
-def _cell_name(found: SectionResult, cell: str) -> str:
+def cell_name(found: SectionResult, cell: str) -> str:
     """The label of the cell's first expectation, or the cell's own."""
     pairs = zip(found.written.labels, found.written.trial.expectations, strict=True)
     return next((each.label for label, each in pairs if label == cell and each.label), cell)
