@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from dumbbell.judge.dossier import Dossier, judge_controller
+from dumbbell.judge.kept_dossier import sections_digest
 from dumbbell.judge.nsperf.random_loss import RANDOM_LOSS
 from dumbbell.judge.request import JudgeRequest
 from small_dossiers import SHORT, shortened
@@ -99,6 +100,34 @@ def test_a_folder_gives_the_same_again_and_is_found_out_when_changed(
     code, out, _ = dumbbell("check", "bbr")
     assert code == 1
     assert "tail-drop/experiment.toml was changed" in out
+
+
+@pytest.mark.slow
+def test_another_machine_gives_the_same_bytes(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    words = ("judge", "bbr", "--against", "cubic", "--no-store")
+    assert dumbbell(*words, "--jobs", "1", "--out", "here")[0] == 0
+    assert dumbbell(*words, "--jobs", "2", "--out", "there/on another machine")[0] == 0
+    # A PDF's objects have other numbers each time; the other two are of the machine and the time.
+    apart = {"summary.pdf", "provenance.json", ".dumbbell-report"}
+
+    def files(folder: Path) -> dict[str, bytes]:
+        found = {str(each.relative_to(folder)): each for each in folder.rglob("*")}
+        return {
+            name: each.read_bytes()
+            for name, each in found.items()
+            if each.is_file() and each.name not in apart
+        }
+
+    here, there = files(tmp_path / "here"), files(tmp_path / "there" / "on another machine")
+    assert here.keys() == there.keys()
+    assert [name for name in here if here[name] != there[name]] == []
+    assert {"badge.svg", "summary.svg", "verdicts.csv", "verdicts.tex", "dossier.json"} <= set(here)
+    assert (tmp_path / "here" / "summary.pdf").read_bytes().startswith(b"%PDF-")
+    moved = (tmp_path / "here").rename(tmp_path / "of a stranger")
+    code, out, _ = dumbbell("check", str(moved), "--jobs", "2")
+    assert code == 0
+    listed = json.loads((moved / "dossier.json").read_text())["sections"]
+    assert sections_digest(listed) in out.replace("\n", "")
 
 
 def test_a_file_of_the_folder_runs_alone(dumbbell: Dumbbell) -> None:

@@ -118,7 +118,7 @@ def test_the_page_lists_what_is_not_said(dossier: Dossier) -> None:
 def kept(dossier: Dossier, folder: Path) -> Path:
     n = dossier.request.depth.replications
     sections = {found.section.id: section_files(found, n) for found in dossier.found}
-    for name, content in dossier_files(dossier, sections).items():
+    for name, content in dossier_files(dossier, sections, lambda svg: b"").items():
         write_content(folder / name, content)
     for name, files in sections.items():
         place = folder / SECTIONS_FOLDER / name
@@ -134,6 +134,8 @@ def test_a_folder_that_nobody_changed_is_whole(dossier: Dossier, tmp_path: Path)
     found = read_dossier(folder)
     assert [each.name for each in found.sections] == ["existing", "tail-drop"]
     assert found.changed == ()
+    for name in ("badge.svg", "summary.svg"):
+        assert found.digest in (folder / name).read_text()
 
 
 def test_what_was_changed_or_taken_away_is_said(dossier: Dossier, tmp_path: Path) -> None:
@@ -141,17 +143,33 @@ def test_what_was_changed_or_taken_away_is_said(dossier: Dossier, tmp_path: Path
     with (folder / SECTIONS_FOLDER / "existing" / "experiment.toml").open("a") as file:
         file.write("\n")
     (folder / SECTIONS_FOLDER / "tail-drop" / "check.json").unlink()
+    with (folder / "badge.svg").open("a") as file:
+        file.write("<!-- all hold -->")
+    (folder / "verdicts.csv").unlink()
     assert read_dossier(folder).changed == (
         "existing/experiment.toml was changed since it was written",
         "tail-drop/check.json is missing",
+        "verdicts.csv is missing",
+        "badge.svg was changed since it was written",
     )
 
 
+def test_the_digest_is_of_every_file_of_the_sections(dossier: Dossier, tmp_path: Path) -> None:
+    (tmp_path / "one").mkdir()
+    folder = kept(dossier, tmp_path / "one")
+    before = read_dossier(folder).digest
+    listed = json.loads((folder / LISTED).read_text())
+    listed["sections"]["existing"]["results.json"] = "0" * 64
+    (folder / LISTED).write_text(json.dumps(listed))
+    assert read_dossier(folder).digest != before
+
+
+@pytest.mark.parametrize("key", ["sections", "files"])
 @pytest.mark.parametrize("name", ["..", "a/b", "../../etc", "", "a\n"])
-def test_a_list_leads_nowhere_else(name: str, dossier: Dossier, tmp_path: Path) -> None:
+def test_a_list_leads_nowhere_else(name: str, key: str, dossier: Dossier, tmp_path: Path) -> None:
     folder = kept(dossier, tmp_path)
     listed = json.loads((folder / LISTED).read_text())
-    listed["sections"][name] = {}
+    listed[key][name] = {} if key == "sections" else "0" * 64
     (folder / LISTED).write_text(json.dumps(listed))
     with pytest.raises(SpecError, match="name of a section"):
         read_dossier(folder)

@@ -11,10 +11,11 @@ import polars as pl
 from dumbbell.compare.checking.amounts import Scale
 from dumbbell.compare.quantity import Quantity
 from dumbbell.judge.dossier import Dossier, SectionResult
+from dumbbell.judge.outcome_bar import COLOURS
 from dumbbell.judge.section import Expectation
 from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from dumbbell.report import Figure, IntervalRow, Plot, points_with_interval
-from dumbbell.report.theme import FIGURE_WIDTH, INTERVAL, SERIES
+from dumbbell.report.theme import FIGURE_WIDTH
 
 OVERVIEW = "sections"
 _ROW_HEIGHT = 26
@@ -63,7 +64,7 @@ def outcome_bars(counts: Mapping[str, Mapping[str, int]], of: str) -> Plot:
     ]
     frame = pl.DataFrame(rows)
     order = list(counts)
-    colours = alt.Scale(domain=[HOLDS, FAILS, OPEN], range=[SERIES[2], SERIES[1], INTERVAL])
+    colours = alt.Scale(domain=list(COLOURS), range=list(COLOURS.values()))
     base = (
         alt.Chart(frame)
         .mark_bar()

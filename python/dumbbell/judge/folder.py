@@ -1,23 +1,26 @@
 """The folder of a dossier: everything to repeat it, and hashes to detect changes.
 
 ``sections/ID`` has what ``dumbbell check FILE`` writes for one file: description, verdicts, numbers
-and digests. ``dossier.json`` names them with the SHA-256 of each of their files.
+and digests. ``dossier.json`` names them, and the tables and pictures beside the page, with the
+SHA-256 of each file.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from dumbbell import __version__
 from dumbbell.claims import to_json_text
 from dumbbell.compare.checking.bundle import CLAIMS, bundle_files
 from dumbbell.folders import Content
+from dumbbell.judge.badge import BADGE, badge_svg
 from dumbbell.judge.ccperf.rows import ccperf_frame
 from dumbbell.judge.dossier import Dossier, SectionResult
-from dumbbell.judge.kept_dossier import LISTED
+from dumbbell.judge.kept_dossier import LISTED, sections_digest
+from dumbbell.judge.summary import SUMMARY, summary_svg
 from dumbbell.judge.tables import csv_text, latex_text, verdict_frame
 from dumbbell.printable import utf8
 
@@ -33,37 +36,49 @@ def section_files(found: SectionResult, replications: int) -> dict[str, Content]
 
 
 def dossier_files(
-    dossier: Dossier, sections: Mapping[str, Mapping[str, Content]]
+    dossier: Dossier,
+    sections: Mapping[str, Mapping[str, Content]],
+    pdf_of: Callable[[str], bytes],
 ) -> dict[str, Content]:
     """The files beside the page.
 
     Args:
         dossier: The dossier.
         sections: The `section_files` of each section, by its id.
+        pdf_of: Converts the summary from SVG to PDF; empty bytes if it cannot.
     """
     request, frame = dossier.request, verdict_frame(dossier)
     metrics = ccperf_frame([dossier])
     listed = {
+        name: {file: _sha256(content) for file, content in files.items()}
+        for name, files in sections.items()
+    }
+    digest = sections_digest(listed)
+    svg = summary_svg(dossier, digest)
+    pdf = pdf_of(svg)
+    folder = dossier.found[0].written.file.parent
+    files: dict[str, Content] = {
+        **{f"{found.section.id}.toml": found.written.file.read_bytes() for found in dossier.found},
+        **{file.name: file.read_bytes() for file in own_controllers(folder)},
+        "verdicts.csv": csv_text(frame),
+        "verdicts.tex": latex_text(frame, dossier.suite),
+        **({} if metrics is None else {"metrics.csv": csv_text(metrics)}),
+        BADGE: badge_svg(dossier, digest),
+        f"{SUMMARY}.svg": svg,
+    }
+    content = {
         "format": 1,
         "dumbbell": __version__,
         "controller": request.controller,
         "against": list(request.against),
         "depth": request.depth.name.lower(),
         "suite": dossier.suite.id,
-        "sections": {
-            name: {file: _sha256(content) for file, content in files.items()}
-            for name, files in sections.items()
-        },
+        "sections": listed,
+        "files": {name: _sha256(content) for name, content in files.items()},
     }
-    folder = dossier.found[0].written.file.parent
-    return {
-        **{f"{found.section.id}.toml": found.written.file.read_bytes() for found in dossier.found},
-        **{file.name: file.read_bytes() for file in own_controllers(folder)},
-        "verdicts.csv": csv_text(frame),
-        "verdicts.tex": latex_text(frame, dossier.suite),
-        **({} if metrics is None else {"metrics.csv": csv_text(metrics)}),
-        LISTED: json.dumps(listed, indent=1) + "\n",
-    }
+    # The converter numbers a PDF's objects differently each time, so the list is without it.
+    made = {f"{SUMMARY}.pdf": pdf} if pdf else {}
+    return {**files, **made, LISTED: json.dumps(content, indent=1) + "\n"}
 
 
 def own_controllers(folder: Path) -> Sequence[Path]:

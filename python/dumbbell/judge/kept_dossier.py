@@ -6,7 +6,9 @@ The folder may come from a stranger: names are checked, and nothing outside it i
 from __future__ import annotations
 
 import hashlib
+import json
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -37,6 +39,7 @@ class _Listed(_File):
     depth: str
     suite: str = RFC_9743.id
     sections: dict[str, dict[str, str]] = Field(min_length=1, max_length=100)
+    files: dict[str, str] = Field(default={}, max_length=1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +48,12 @@ class KeptDossier:
 
     Attributes:
         sections: Folders of the sections, each of which can be repeated.
+        digest: The `sections_digest` of the list, which badge and summary show.
         changed: Sentences about files that differ from the list.
     """
 
     sections: tuple[Path, ...]
+    digest: str
     changed: tuple[str, ...]
 
 
@@ -70,18 +75,38 @@ def read_dossier(folder: Path) -> KeptDossier:
     except ValidationError as error:
         found = to_spec_error(error, None)
         raise SpecError(f"{path}: {found.path}", found.value, found.allowed) from None
-    changed = []
+    changed: list[str] = []
     for section, files in content.sections.items():
         _check_name(section, _SECTION, path)
         for name, digest in files.items():
             _check_name(name, _FILE, path)
             place = folder / SECTIONS_FOLDER / section / name
-            if not place.is_file():
-                changed.append(f"{section}/{name} is missing")
-            elif hashlib.sha256(place.read_bytes()).hexdigest() != digest:
-                changed.append(f"{section}/{name} was changed since it was written")
+            changed += _difference(place, f"{section}/{name}", digest)
+    for name, digest in content.files.items():
+        _check_name(name, _FILE, path)
+        changed += _difference(folder / name, name, digest)
     places = tuple(folder / SECTIONS_FOLDER / each for each in content.sections)
-    return KeptDossier(places, tuple(changed))
+    return KeptDossier(places, sections_digest(content.sections), tuple(changed))
+
+
+def sections_digest(listed: Mapping[str, Mapping[str, str]]) -> str:
+    """SHA-256 of all files of all sections: one number for the evidence of a dossier.
+
+    Two dossiers with the same digest have the same descriptions, numbers and verdicts, to the last
+    bit.
+
+    Args:
+        listed: SHA-256 of each file, by its section and name.
+    """
+    text = json.dumps(listed, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _difference(file: Path, name: str, digest: str) -> Iterator[str]:
+    if not file.is_file():
+        yield f"{name} is missing"
+    elif hashlib.sha256(file.read_bytes()).hexdigest() != digest:
+        yield f"{name} was changed since it was written"
 
 
 def _check_name(name: str, pattern: str, path: Path) -> None:

@@ -19,6 +19,15 @@ def outcome_words(judged: Judged) -> str:
     return FAILS if judged.verdict in CONTRADICTED else OPEN
 
 
+def outcome_counts(dossier: Dossier) -> dict[str, int]:
+    """Number of expectations that hold, do not hold, and are undecided."""
+    return {
+        HOLDS: sum(len(found.holds) for found in dossier.found),
+        FAILS: sum(len(found.fails) for found in dossier.found),
+        OPEN: sum(len(found.open) for found in dossier.found),
+    }
+
+
 def question(dossier: Dossier) -> str:
     """Title of the page."""
     return dossier.suite.question.format(dossier.request.name)
@@ -26,8 +35,7 @@ def question(dossier: Dossier) -> str:
 
 def answer(dossier: Dossier) -> str:
     """In a sentence: where not to deploy it, and the number of expectations that hold."""
-    asked = len(dossier.judged)
-    held = sum(len(found.holds) for found in dossier.found)
+    asked, held = len(dossier.judged), outcome_counts(dossier)[HOLDS]
     counted = f"{held} of {asked} expectations of ours hold. {dossier.suite.no_verdict}"
     failing = failing_sections(dossier)
     if not failing:

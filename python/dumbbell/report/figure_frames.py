@@ -16,15 +16,18 @@ _LENGTHS = struct.Struct(">IQ")
 
 
 class Request(TypedDict, total=False):
-    """A request; the head of a frame sent to the child.
+    """A request; the head of a frame sent to the child. Without chart or drawing, it is for the
+    script.
 
     Attributes:
-        spec: A Vega-Lite specification to draw; without one, the script is returned.
+        spec: A Vega-Lite specification to draw.
+        svg: A drawing to convert, instead of a specification.
         suffixes: Suffixes of the requested files: `SVG`, `PNG`, `PDF`.
         vega_lite: Vega-Lite version of the specification, as ``6.1``.
     """
 
     spec: Mapping[str, Any]
+    svg: str
     suffixes: list[str]
     vega_lite: str
 

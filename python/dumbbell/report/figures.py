@@ -214,9 +214,26 @@ class FigureDrawer:
         Raises:
             DrawingError: A picture could not be drawn.
         """
-        drawing = self._processes.submit(_request(spec, suffixes))
+        return self._made(name, _request(spec, suffixes))
+
+    def converted(self, name: str, svg: str, suffix: str) -> bytes:
+        """Return a drawing of ours, which names no other file, in another format.
+
+        Args:
+            name: Its name, for error messages.
+            svg: The drawing.
+            suffix: `PNG` or `PDF`.
+
+        Raises:
+            DrawingError: It could not be converted.
+        """
+        request: Request = {"svg": svg, "suffixes": [suffix], "vega_lite": _vega_lite()}
+        return self._made(name, request)[suffix]
+
+    def _made(self, name: str, request: Request) -> Mapping[str, bytes]:
+        drawing = self._processes.submit(request)
         self._processes.wait([drawing])
-        for suffix in suffixes:
+        for suffix in request["suffixes"]:
             if suffix not in drawing.parts:
                 raise DrawingError(f"{name}{suffix} could not be drawn: {drawing.lost}")
         return drawing.parts

@@ -193,7 +193,10 @@ def _run_dossier_again(asked: CheckOptions, may_use_bytes: int | None, console: 
         sections[folder.name] = told
         statuses.append(status)
     if asked.as_json:
-        say(json_text({"changed": kept.changed, "sections": sections}))
+        say(json_text({"digest": kept.digest, "changed": kept.changed, "sections": sections}))
+    else:
+        # As printed by badge and summary.
+        console.print(Text(f"SHA-256 of the sections: {kept.digest}"), soft_wrap=True)
     return max(statuses)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from dumbbell.judge.folder import dossier_files, section_files
 from dumbbell.judge.kept_dossier import SECTIONS_FOLDER
 from dumbbell.judge.request import Depth, JudgeRequest
 from dumbbell.judge.suites import DEFAULT_SUITE
+from dumbbell.judge.summary import SUMMARY
 from dumbbell.judge.words import answer, question, split_words
 from dumbbell.replication import Interrupted
 
@@ -85,10 +87,24 @@ def _write(dossier: Dossier, place: PagePlace, console: Console) -> None:
 
     n = dossier.request.depth.replications
     sections = {found.section.id: section_files(found, n) for found in dossier.found}
-    place.write(dossier_report(dossier, dossier_files(dossier, sections)), {}, console)
+    files = dossier_files(dossier, sections, partial(_pdf, place))
+    place.write(dossier_report(dossier, files), {}, console)
     above = place.folder.folder / SECTIONS_FOLDER
     for name, files in sections.items():
         _write_section(report_folder(above / name, name, replace=True, tell=tell), files)
+
+
+def _pdf(place: PagePlace, svg: str) -> bytes:
+    """The summary as PDF; empty, with a sentence, where it cannot be drawn."""
+    from dumbbell.report import FigureDrawer
+    from dumbbell.report.figure_frames import PDF
+    from dumbbell.report.figures import DrawingError
+
+    try:
+        return FigureDrawer(place.processes).converted(SUMMARY, svg, PDF)
+    except DrawingError as error:
+        tell(str(error))
+        return b""
 
 
 def _write_section(folder: Any, files: Mapping[str, Content]) -> None:

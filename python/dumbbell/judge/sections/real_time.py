@@ -50,7 +50,7 @@ def _trial(request: JudgeRequest) -> Trial:
         "from": "sender",
         "to": "receiver",
         "start_jitter": "20ms",
-        "source": {"kind": "cbr", "rate": "50pps", "size": "200B"},
+        "source": {"kind": "cbr", "rate": "50pps", "size": "172B", "size_at": "payload"},
     }
     document = {
         "duration": "60s",

@@ -42,7 +42,7 @@ def _trial(request: JudgeRequest) -> Trial:
         "to": "receiver",
         "start": "20s",
         "stop": "30s",
-        "source": {"kind": "cbr", "rate": "1250pps", "size": "1500B"},
+        "source": {"kind": "cbr", "rate": "1250pps", "size": "1472B", "size_at": "payload"},
     }
     document = {
         "duration": "60s",
