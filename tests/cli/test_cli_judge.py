@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from dumbbell.backends import registry
+from dumbbell.backends.kernel import KernelMissingError
 from dumbbell.judge.dossier import Dossier, judge_controller
 from dumbbell.judge.kept_dossier import sections_digest
 from dumbbell.judge.nsperf.random_loss import RANDOM_LOSS
@@ -130,6 +132,33 @@ def test_another_machine_gives_the_same_bytes(dumbbell: Dumbbell, tmp_path: Path
     assert sections_digest(listed) in out.replace("\n", "")
 
 
+@pytest.mark.slow
+def test_the_kernel_says_what_it_decides_and_a_folder_without_it_is_checked(
+    dumbbell: Dumbbell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        # The simulator plays the kernel: it is here what takes minutes.
+        patch.setitem(registry._MODULES, "kernel", "dumbbell.backends.sim")
+        words = ("judge", "bbr", "--against", "cubic", "--with-kernel", "--no-store")
+        code, out, err = dumbbell(*words, "--out", "bbr")
+        assert code == 0, err
+        assert "The Linux kernel contradicts the simulator in none of" in " ".join(out.split())
+        told = json.loads(dumbbell(*words, "--json")[1])
+        assert {each["section"] for each in told["on_kernel"]["compared"]} == {
+            "existing",
+            "tail-drop",
+        }
+    assert "What the Linux kernel says" in (tmp_path / "bbr" / "index.html").read_text()
+
+    def missing(*_: object) -> None:
+        raise KernelMissingError("no kernel; `dumbbell kernel build` builds it")
+
+    monkeypatch.setattr("dumbbell.backends.kernel.backend.require_kernel", missing)
+    code, out, _ = dumbbell("check", "bbr")
+    assert code == 0
+    assert out.count("not repeated: no kernel") == 2
+
+
 def test_a_file_of_the_folder_runs_alone(dumbbell: Dumbbell) -> None:
     assert dumbbell("judge", "reno", "--against", "cubic", "--out", "reno")[0] == 0
     assert dumbbell("run", "reno/tail-drop.toml", "--no-page")[0] == 0
@@ -214,6 +243,8 @@ def test_a_league_that_is_stopped_leaves_nothing_half_done_and_goes_on(
         (("bbr", "cubic"), "one controller; or --all"),
         (("--all", "cubik"), "did you mean 'cubic'"),
         (("--all", "--course", "lab.toml"), "without --course"),
+        (("--all", "--with-kernel"), "one controller in the simulator"),
+        (("bbr", "--with-kernel", "--backend", "sim,kernel"), "one controller in the simulator"),
     ],
 )
 def test_what_is_no_league_is_refused(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from dumbbell.judge.section import Expectation, Section, Trial
 from dumbbell.judge.suite import Suite
 from dumbbell.spec import Experiment, Setting, settings_applied
 
+SIM, KERNEL = "sim", "kernel"
 DECIDED = frozenset({Verdict.REPRODUCED, *CONTRADICTED})
 
 
@@ -126,6 +127,51 @@ class SectionResult:
         return self.written.labels[place]
 
 
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """An expectation in the simulator and on the kernel.
+
+    Attributes:
+        section: Its section.
+        expectation: The expectation.
+        judged: The claim, judged in the simulator and on the kernel.
+        measured: Its number there, in the base unit of its quantity.
+    """
+
+    section: Section
+    expectation: Expectation
+    judged: tuple[Judged, Judged]
+    measured: tuple[Measured, Measured]
+
+    @property
+    def differs(self) -> bool:
+        """Whether both decide, and decide differently."""
+        verdicts = {each.verdict for each in self.judged}
+        return len(verdicts) > 1 and verdicts <= DECIDED
+
+
+@dataclass(frozen=True, slots=True)
+class KernelCheck:
+    """What the Linux kernel says of the cells that decide a dossier.
+
+    Attributes:
+        found: The cells that were run, a section each.
+        compared: Their expectations; those that differ first.
+        not_run: Title of each section without a run on the kernel, with the reason.
+        interrupted: Whether it was interrupted.
+    """
+
+    found: tuple[SectionResult, ...] = ()
+    compared: tuple[Compared, ...] = ()
+    not_run: Mapping[str, str] = field(default_factory=dict)
+    interrupted: bool = False
+
+    @property
+    def differing(self) -> list[Compared]:
+        """Expectations that both decide, and decide differently."""
+        return [each for each in self.compared if each.differs]
+
+
 @dataclass(frozen=True)
 class Dossier:
     """Results on a controller.
@@ -135,12 +181,14 @@ class Dossier:
         backends: Backends of the runs.
         found: Results of the sections, in order.
         interrupted: Whether it was interrupted; missing sections were not run.
+        on_kernel: The deciding cells on the kernel; None if they were not asked for.
     """
 
     request: JudgeRequest
     backends: tuple[str, ...]
     found: tuple[SectionResult, ...]
     interrupted: bool = False
+    on_kernel: KernelCheck | None = None
 
     @property
     def suite(self) -> Suite:

@@ -58,7 +58,9 @@ def dossier_files(
     pdf = pdf_of(svg)
     folder = dossier.found[0].written.file.parent
     files: dict[str, Content] = {
-        **{f"{found.section.id}.toml": found.written.file.read_bytes() for found in dossier.found},
+        **{
+            f"{each.section.id}.toml": each.written.file.read_bytes() for each in all_found(dossier)
+        },
         **{file.name: file.read_bytes() for file in own_controllers(folder)},
         "verdicts.csv": csv_text(frame),
         "verdicts.tex": latex_text(frame, dossier.suite),
@@ -79,6 +81,12 @@ def dossier_files(
     # The converter numbers a PDF's objects differently each time, so the list is without it.
     made = {f"{SUMMARY}.pdf": pdf} if pdf else {}
     return {**files, **made, LISTED: json.dumps(content, indent=1) + "\n"}
+
+
+def all_found(dossier: Dossier) -> tuple[SectionResult, ...]:
+    """The sections, and the cells of them that were run on the kernel."""
+    on_kernel = dossier.on_kernel
+    return dossier.found + (() if on_kernel is None else on_kernel.found)
 
 
 def own_controllers(folder: Path) -> Sequence[Path]:

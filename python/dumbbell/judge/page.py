@@ -77,6 +77,9 @@ def _done(dossier: Dossier) -> str:
 def _notes(dossier: Dossier) -> Iterator[str]:
     for sentence in split_words(dossier):
         yield f"Simulator and kernel decide differently: {sentence}."
+    if dossier.on_kernel is not None:
+        for title, why in dossier.on_kernel.not_run.items():
+            yield f"{title} was not run on the kernel: {why}"
     for each in dossier.found:
         for failed in each.checked.comparison.failed:
             yield f"{each.section.heading}: {failed.label} failed: {failed.error}"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import polars as pl
 
 from dumbbell.compare.page import number_cell
 from dumbbell.compare.quantity import Quantity
 from dumbbell.judge.ccperf.rows import ccperf_tables
-from dumbbell.judge.dossier import Dossier, SectionResult
+from dumbbell.judge.dossier import KERNEL, Dossier, KernelCheck, SectionResult
 from dumbbell.judge.harm import harm
+from dumbbell.judge.request import Depth
 from dumbbell.judge.suite import Suite
 from dumbbell.judge.words import outcome_words
 from dumbbell.printable import printable
@@ -38,8 +40,12 @@ _LATEX = str.maketrans(
 
 
 def value_tables(dossier: Dossier) -> Iterator[ValueTable]:
-    """One table per section, then a table of harm, and CCPerf's tables, if it measures them."""
+    """What the kernel says first, then one table per section, one of harm, and CCPerf's tables, if it
+    measures them.
+    """
     several = len(dossier.backends) > 1
+    if dossier.on_kernel is not None and dossier.on_kernel.compared:
+        yield kernel_table(dossier.on_kernel)
     for found in dossier.found:
         yield section_table(found, dossier.backends)
         for backend in dossier.backends:
@@ -80,6 +86,30 @@ def section_table(found: SectionResult, backends: tuple[str, ...]) -> ValueTable
     )
 
 
+def kernel_table(check: KernelCheck) -> ValueTable:
+    """The deciding expectations in the simulator and on the kernel; those that differ first."""
+    rows = []
+    for each in check.compared:
+        quantity = Quantity.parse(each.expectation.quantity)
+        cells = [
+            cell
+            for judged, number in zip(each.judged, each.measured, strict=True)
+            for cell in (Cell(words=outcome_words(judged)), number_cell(quantity, number))
+        ]
+        statement = f"{each.section.reference} {each.expectation.statement}"
+        told = Cell(words="yes" if each.differs else "–")
+        rows.append(ValueRow(statement, quantity.measure.shown_unit[0] or "1", [told, *cells]))
+    return ValueTable(
+        title="What the Linux kernel says",
+        columns=["differs", "outcome, sim", "sim", "outcome, kernel", "kernel"],
+        rows=rows,
+        caption="One cell of each section, which decides it: that of the expectation which misses "
+        "its threshold by most, or, where all hold, of the one closest to its threshold; relative "
+        f"to the threshold. {Depth.QUICK.replications} runs on the kernel; in brackets 95 % "
+        "intervals of the mean. Run one alone: SECTION-kernel.toml.",
+    )
+
+
 def harm_table(found: SectionResult, backend: str) -> ValueTable:
     """Throughput of a rival alone, beside itself and beside the controller, and the harm."""
     rows = []
@@ -107,13 +137,22 @@ def harm_table(found: SectionResult, backend: str) -> ValueTable:
 
 def verdict_frame(dossier: Dossier) -> pl.DataFrame:
     """One row per expectation and backend: section, statement, number, interval, unit, outcome."""
-    rows = []
-    for found in dossier.found:
+    rows = _verdict_rows(dossier.found, dossier.backends)
+    if dossier.on_kernel is not None:
+        rows += _verdict_rows(dossier.on_kernel.found, (KERNEL,))
+    return pl.DataFrame(rows)
+
+
+def _verdict_rows(
+    sections: Sequence[SectionResult], backends: Sequence[str]
+) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = []
+    for found in sections:
         outcomes = {(each.claim.id, each.backend): each for each in found.judged}
         for each in found.written.trial.expectations:
             quantity = Quantity.parse(each.quantity)
             unit, factor = quantity.measure.shown_unit
-            for backend in dossier.backends:
+            for backend in backends:
                 judged = outcomes.get((f"{found.section.id}-{each.id}", backend))
                 number = found.measured(each, backend)
                 rows.append(
@@ -131,7 +170,7 @@ def verdict_frame(dossier: Dossier) -> pl.DataFrame:
                         "outcome": "–" if judged is None else outcome_words(judged),
                     }
                 )
-    return pl.DataFrame(rows)
+    return rows
 
 
 def csv_text(frame: pl.DataFrame) -> str:

@@ -37,6 +37,16 @@ def answer(dossier: Dossier) -> str:
     """In a sentence: where not to deploy it, and the number of expectations that hold."""
     asked, held = len(dossier.judged), outcome_counts(dossier)[HOLDS]
     counted = f"{held} of {asked} expectations of ours hold. {dossier.suite.no_verdict}"
+    if dossier.on_kernel is not None and dossier.on_kernel.differing:
+        sections = dict.fromkeys(each.section.title for each in dossier.on_kernel.differing)
+        return (
+            f"Simulator and kernel disagree about {'; '.join(sections)}. {_sim(dossier, counted)}"
+        )
+    return _sim(dossier, counted)
+
+
+def _sim(dossier: Dossier, counted: str) -> str:
+    """The answer by the simulator."""
     failing = failing_sections(dossier)
     if not failing:
         is_open = any(found.open for found in dossier.found)
@@ -58,17 +68,45 @@ def failing_sections(dossier: Dossier) -> list[SectionResult]:
 
 def split_words(dossier: Dossier) -> list[str]:
     """Expectations with different outcomes in the simulator and on the kernel."""
-    return [
+    both = [
         f"{name}: {', '.join(_by_backend(found, name))}"
         for found in dossier.found
         for name in found.split
     ]
+    if dossier.on_kernel is None:
+        return both
+    return both + [
+        f"{each.section.reference} {each.expectation.statement}: {outcome_words(each.judged[0])} "
+        f"in the simulator, {outcome_words(each.judged[1])} on the kernel"
+        for each in dossier.on_kernel.differing
+    ]
+
+
+def kernel_words(dossier: Dossier) -> str:
+    """What the kernel says of the deciding cells; empty if they were not run there."""
+    check = dossier.on_kernel
+    if check is None:
+        return ""
+    asked, differing = len(check.compared), len(check.differing)
+    same = sum(
+        outcome_words(each.judged[0]) == outcome_words(each.judged[1]) for each in check.compared
+    )
+    told = (
+        f"The Linux kernel contradicts the simulator in {differing} of {asked} expectations"
+        if differing
+        else f"The Linux kernel contradicts the simulator in none of {asked} expectations"
+    )
+    told += f" that decide {len(check.found)} sections, and has the same outcome in {same}"
+    if check.not_run:
+        told += f"; {len(check.not_run)} more sections were not run on it"
+    return f"{told}."
 
 
 def how_measured(dossier: Dossier) -> str:
     """How the numbers were measured, and their limits."""
     n = dossier.request.depth.replications
-    return (
+    kernel = kernel_words(dossier)
+    return (f"{kernel} " if kernel else "") + (
         f"{dossier.suite.caution} The thresholds are ours, and a claim that was changed after a "
         f"run says so; {n} runs of each cell on {' and '.join(dossier.backends)}, 95 % intervals."
     )

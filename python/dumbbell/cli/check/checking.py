@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.text import Text
 
 from dumbbell.backends import get_backend
+from dumbbell.backends.kernel.cache import KernelMissingError
 from dumbbell.claims import to_rows
 from dumbbell.cli.common.confirmation import agree_to_runs
 from dumbbell.cli.common.executor import executor_for
@@ -187,7 +188,13 @@ def _run_dossier_again(asked: CheckOptions, may_use_bytes: int | None, console: 
     statuses = [EXIT_CONTRADICTED_OR_FAILED if kept.changed else EXIT_DONE]
     sections = {}
     for folder in kept.sections:
-        told, status = _run_again(replace(asked, target=folder), may_use_bytes, console)
+        try:
+            told, status = _run_again(replace(asked, target=folder), may_use_bytes, console)
+        except KernelMissingError as error:
+            # The sections of the simulator can be repeated without it.
+            told, status = {"not_run": str(error)}, EXIT_DONE
+            if not asked.as_json:
+                console.print(Text(f"{folder.name}: not repeated: {error}", style="bold"))
         if status == Interrupted.exit_code:
             return status
         sections[folder.name] = told

@@ -70,6 +70,14 @@ def judge_command(
             "--full/--quick", help="More cells and runs; quick (the default) takes minutes."
         ),
     ] = False,
+    with_kernel: Annotated[
+        bool,
+        typer.Option(
+            "--with-kernel",
+            help="Run the cell that decides each section on the Linux kernel too, and name first "
+            "where the two disagree.",
+        ),
+    ] = False,
     backend: Backend = None,
     jobs: Jobs = 0,
     memory: Memory = None,
@@ -103,6 +111,8 @@ def judge_command(
         raise SpecError("NAME|FILE", ", ".join(named) or "nothing", allowed)
     if suite != "rfc9743" and (course is not None or (all_ and suite != "ccperf")):
         raise SpecError("--suite", suite, "rfc9743 with --all and --course, or ccperf with --all")
+    if with_kernel and (all_ or course is not None or backend not in (None, "sim")):
+        raise SpecError("--with-kernel", "", "one controller in the simulator")
     if course is not None:
         from dumbbell.cli.judge.course import judge_course
 
@@ -118,6 +128,7 @@ def judge_command(
         against=names_of(against),
         depth=Depth.FULL if full else Depth.QUICK,
         suite=suite,
+        with_kernel=with_kernel,
         backends=names_of(backend),
         jobs=jobs,
         memory=memory,

@@ -22,13 +22,13 @@ from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.tables import print_table
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE
 from dumbbell.folders import Content, write_content
-from dumbbell.judge.dossier import Dossier
+from dumbbell.judge.dossier import Dossier, KernelCheck
 from dumbbell.judge.folder import dossier_files, section_files
 from dumbbell.judge.kept_dossier import SECTIONS_FOLDER
 from dumbbell.judge.request import Depth, JudgeRequest
 from dumbbell.judge.suites import DEFAULT_SUITE
 from dumbbell.judge.summary import SUMMARY
-from dumbbell.judge.words import answer, question, split_words
+from dumbbell.judge.words import answer, kernel_words, outcome_words, question, split_words
 from dumbbell.replication import Interrupted
 
 
@@ -87,6 +87,9 @@ def _write(dossier: Dossier, place: PagePlace, console: Console) -> None:
 
     n = dossier.request.depth.replications
     sections = {found.section.id: section_files(found, n) for found in dossier.found}
+    if dossier.on_kernel is not None:
+        n = Depth.QUICK.replications
+        sections |= {each.section.id: section_files(each, n) for each in dossier.on_kernel.found}
     files = dossier_files(dossier, sections, partial(_pdf, place))
     place.write(dossier_report(dossier, files), {}, console)
     above = place.folder.folder / SECTIONS_FOLDER
@@ -118,6 +121,8 @@ def print_dossier(dossier: Dossier, console: Console) -> None:
     console.print(Text(question(dossier), style="bold"))
     console.print(Text(answer(dossier)))
     console.print(Text(dossier.suite.caution, style="dim"))
+    if told := kernel_words(dossier):
+        console.print(Text(told))
     for sentence in split_words(dossier):
         console.print(Text(f"simulator and kernel decide differently: {sentence}", style="bold"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
@@ -141,6 +146,24 @@ def print_dossier(dossier: Dossier, console: Console) -> None:
             console.print(Text(f"? {found.section.reference} {each.claim.statement}", style="dim"))
 
 
+def _kernel_json(check: KernelCheck | None) -> dict[str, Any] | None:
+    if check is None:
+        return None
+    return {
+        "compared": [
+            {
+                "section": each.section.id,
+                "expectation": each.expectation.id,
+                "sim": outcome_words(each.judged[0]),
+                "kernel": outcome_words(each.judged[1]),
+                "differs": each.differs,
+            }
+            for each in check.compared
+        ],
+        "not_run": dict(check.not_run),
+    }
+
+
 def _json(dossier: Dossier) -> dict[str, Any]:
     return {
         "suite": dossier.suite.id,
@@ -150,6 +173,7 @@ def _json(dossier: Dossier) -> dict[str, Any]:
         "question": question(dossier),
         "answer": answer(dossier),
         "split": split_words(dossier),
+        "on_kernel": _kernel_json(dossier.on_kernel),
         "sections": [
             {
                 "id": found.section.id,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dumbbell.backends import get_backend
@@ -16,12 +16,14 @@ from dumbbell.cli.common.page_runs import PageRuns
 from dumbbell.cli.common.store import stored_executor
 from dumbbell.cli.run.comparison import print_failed
 from dumbbell.cli.run.planning import PlannedCells
+from dumbbell.cli.terminal.output import tell
 from dumbbell.cli.terminal.progress import shown_progress
 from dumbbell.cli.terminal.signals import stopped_by_ctrl_c
 from dumbbell.compare import Cell
 from dumbbell.compare.executing import Executor
 from dumbbell.errors import SpecError
 from dumbbell.judge.dossier import Dossier, WrittenSection, judge_controller, write_experiments
+from dumbbell.judge.kernel_check import check_on_kernel
 from dumbbell.judge.request import Depth, JudgeRequest
 from dumbbell.judge.suites import DEFAULT_SUITE, sections_of
 from dumbbell.spec.native import Reference
@@ -39,11 +41,13 @@ class JudgeOptions(PageRuns):
         against: Names, or files.
         depth: Depth of the test.
         suite: Name of the suite.
+        with_kernel: Whether the cells that decide are run on the kernel too.
     """
 
     against: tuple[str, ...]
     depth: Depth
     suite: str = DEFAULT_SUITE
+    with_kernel: bool = False
 
     @property
     def where(self) -> tuple[str, ...]:
@@ -164,6 +168,11 @@ def dossiers(plans: Sequence[PlannedDossier], asked: JudgeOptions) -> Iterator[D
             for found in dossier.found:
                 for failed in found.checked.comparison.failed:
                     print_failed(failed)
+            if asked.with_kernel and not dossier.interrupted:
+                tell("The cells that decide each section are run on the Linux kernel.")
+                folder = plan.written[0].file.parent
+                check = check_on_kernel(dossier, folder, executor_of, on_progress=show, cancel=stop)
+                dossier = replace(dossier, on_kernel=check, interrupted=check.interrupted)
             yield dossier
             if dossier.interrupted:
                 return

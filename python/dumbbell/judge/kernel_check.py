@@ -1,0 +1,142 @@
+"""Run on the Linux kernel what decides a dossier, and compare the outcomes with the simulator's.
+
+A dossier on the kernel takes hours, so one cell of each section is run there. If a section has
+expectations that do not hold, it is the cell of the one that misses its threshold by most: should
+the kernel deny it, the simulator's finding of the section is in doubt. Otherwise it is the cell of
+the one closest to its threshold, which a small difference would turn.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from dumbbell.claims import Judged, view_of
+from dumbbell.compare import Cell
+from dumbbell.compare.executing import Executor
+from dumbbell.errors import RunError, SpecError
+from dumbbell.judge.dossier import (
+    KERNEL,
+    SIM,
+    Compared,
+    Dossier,
+    KernelCheck,
+    SectionResult,
+    judge_controller,
+    write_experiments,
+)
+from dumbbell.judge.request import Depth
+from dumbbell.judge.section import Expectation, Section, Trial
+
+
+def deciding(found: SectionResult) -> Expectation | None:
+    """The expectation whose cell decides a section; None if nothing could be measured there."""
+    by_id = {each.claim.id: each for each in found.judged}
+    known = [
+        (margin, each)
+        for each in found.written.trial.expectations
+        if (margin := margin_of(by_id[f"{found.section.id}-{each.id}"])) is not None
+    ]
+    failing = {each.claim.id for each in found.fails}
+    missed = [pair for pair in known if f"{found.section.id}-{pair[1].id}" in failing]
+    if missed:
+        return max(missed, key=lambda pair: pair[0])[1]
+    return min(known, key=lambda pair: pair[0])[1] if known else None
+
+
+def margin_of(judged: Judged) -> float | None:
+    """Distance of a claim's number from its threshold, relative to the larger of the two.
+
+    From 0, on the threshold, to 1, or 2 with different signs; None without number or threshold.
+    """
+    number = view_of(judged).measured
+    accepted = [each.shaded for each in judged.claim.rule.glyphs(judged.decision) if each.shaded]
+    ends = [end for each in accepted for end in each if math.isfinite(end)]
+    if number is None or not math.isfinite(number) or not ends:
+        return None
+    nearest = min(ends, key=lambda end: abs(number - end))
+    size = max(abs(nearest), abs(number))
+    return abs(number - nearest) / size if size else 0.0
+
+
+def section_on_kernel(found: SectionResult) -> Section | None:
+    """The section with nothing but the cell that decides it; None if nothing does."""
+    decides = deciding(found)
+    if decides is None:
+        return None
+    trial = Trial(
+        found.written.trial.document,
+        [
+            each
+            for each in found.written.trial.expectations
+            if each is decides or (each.where == decides.where and not _needs_another_cell(each))
+        ],
+    )
+    return replace(found.section, id=f"{found.section.id}-{KERNEL}", trial=lambda request: trial)
+
+
+def check_on_kernel(
+    dossier: Dossier,
+    folder: Path,
+    executor_of: Callable[[Sequence[Cell]], Executor],
+    **running: Any,
+) -> KernelCheck:
+    """Run the deciding cells on the kernel, as often as a quick dossier does.
+
+    Args:
+        dossier: Results of the simulator.
+        folder: Folder of the experiments' files.
+        executor_of: As in `judge_controller`.
+        running: As in `judge_controller`.
+
+    Raises:
+        KernelMissingError: The kernel was not built.
+        Interrupted: It was stopped before a cell had one replication.
+    """
+    request = replace(dossier.request, depth=Depth.QUICK)
+    done: list[SectionResult] = []
+    compared: list[Compared] = []
+    not_run: dict[str, str] = {}
+    for found in dossier.found:
+        section = section_on_kernel(found)
+        if section is None:
+            not_run[found.section.title] = "no number of it has a threshold"
+            continue
+        try:
+            written = write_experiments(request, folder, [section])
+            there = judge_controller(
+                request, written, backends=(KERNEL,), executor_of=executor_of, **running
+            )
+        except (SpecError, RunError) as error:
+            not_run[found.section.title] = str(error)
+            continue
+        if there.interrupted:
+            return KernelCheck(interrupted=True)
+        (result,) = there.found
+        if failed := result.checked.comparison.failed:
+            not_run[found.section.title] = str(failed[0].error)
+            continue
+        done.append(result)
+        compared += _compared(found, result)
+    return KernelCheck(
+        tuple(done), tuple(sorted(compared, key=lambda each: not each.differs)), not_run
+    )
+
+
+def _compared(here: SectionResult, there: SectionResult) -> Iterator[Compared]:
+    sim = {each.claim.id: each for each in here.judged}
+    kernel = {each.claim.id: each for each in there.judged}
+    for each in there.written.trial.expectations:
+        yield Compared(
+            here.section,
+            each,
+            (sim[f"{here.section.id}-{each.id}"], kernel[f"{there.section.id}-{each.id}"]),
+            (here.measured(each, SIM), there.measured(each, KERNEL)),
+        )
+
+
+def _needs_another_cell(each: Expectation) -> bool:
+    return any(isinstance(value, Mapping) for value in each.rule.values())
