@@ -1,0 +1,48 @@
+"""Quick dossiers never contradict full ones, whose outcomes are kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from full_outcomes import KEPT, contradictions, outcomes_of
+
+from dumbbell.judge.request import Depth, JudgeRequest
+from dumbbell.judge.sections import SECTIONS
+
+Dumbbell = Callable[..., tuple[int, str, str]]
+FULL = json.loads(KEPT.read_text(encoding="utf-8"))
+
+
+def test_only_two_decisions_can_contradict_each_other() -> None:
+    full = {"a": "holds", "b": "does_not_hold", "c": "not_decided", "d": "holds"}
+    assert contradictions({"a": "holds", "b": "not_decided", "c": "holds"}, full) == []
+    assert contradictions({"a": "does_not_hold", "d": "holds"}, full) == [
+        "a: quick does_not_hold, full holds"
+    ]
+    with pytest.raises(KeyError):
+        contradictions({"e": "holds"}, full)
+
+
+@pytest.mark.parametrize("controller", FULL)
+def test_what_is_kept_are_the_claims_of_today(controller: str) -> None:
+    """Else the full dossier must run again: the module `full_outcomes` says how."""
+    request = JudgeRequest(controller, depth=Depth.FULL)
+    trials = {each.id: each.trial(request) for each in SECTIONS}
+    assert set(FULL[controller]) == {
+        f"{section}-{each.id}"
+        for section, trial in trials.items()
+        if trial is not None
+        for each in trial.expectations
+    }
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("controller", FULL)
+def test_quick_never_contradicts_full(controller: str, dumbbell: Dumbbell) -> None:
+    code, out, err = dumbbell("judge", controller, "--json", "--no-store")
+    assert code == 0, err
+    quick = outcomes_of(json.loads(out))
+    assert len(quick) > 80
+    assert contradictions(quick, FULL[controller]) == []
