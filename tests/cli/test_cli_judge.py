@@ -11,6 +11,8 @@ import pytest
 
 from dumbbell.backends import registry
 from dumbbell.backends.kernel import KernelMissingError
+from dumbbell.cli.judge.league import _expanded
+from dumbbell.errors import SpecError
 from dumbbell.judge.dossier import Dossier, judge_controller
 from dumbbell.judge.kept_dossier import sections_digest
 from dumbbell.judge.nsperf.random_loss import RANDOM_LOSS
@@ -253,6 +255,18 @@ def test_what_is_no_league_is_refused(
     code, out, err = dumbbell("judge", *words)
     assert (code, out) == (2, "")
     assert told in " ".join(err.split())
+
+
+def test_all_that_were_built_of_linux_can_be_named_at_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    built: dict[str, object] = {"bbr": None, "vegas": None}
+    monkeypatch.setattr("dumbbell.cli.judge.league.linux_controllers", lambda: built)
+    named = ["linux:*", "my_cc.c", "linux:bbr"]
+    assert list(_expanded(named)) == ["linux:bbr", "linux:vegas", "my_cc.c", "linux:bbr"]
+    built.clear()
+    with pytest.raises(SpecError, match="controller build linux"):
+        list(_expanded(named))
 
 
 @pytest.mark.usefixtures("two_natives")

@@ -41,7 +41,8 @@ def judge_command(
         bool,
         typer.Option(
             "--all",
-            help="A league of all controllers of the simulator and the named ones.",
+            help="A league of all controllers of the simulator and the named ones; linux:* names "
+            "all that were built of Linux.",
         ),
     ] = False,
     against: Annotated[

@@ -30,6 +30,10 @@ from dumbbell.judge.request import Depth
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from dumbbell.replication import Interrupted
+from dumbbell.spec.linux import PREFIX, linux_controllers
+
+ALL_OF_LINUX = f"{PREFIX}*"
+"""Stands for every controller of Linux that was built on this machine."""
 
 
 def run_league(named: Sequence[str], asked: JudgeOptions, console: Console) -> int:
@@ -70,7 +74,7 @@ def league_plans(
 ) -> Iterator[PlannedDossier]:
     """Plan the dossiers of all controllers of the simulator and of the named ones."""
     names = set()
-    for number, each in enumerate(dict.fromkeys((*native_controllers(), *named))):
+    for number, each in enumerate(dict.fromkeys((*native_controllers(), *_expanded(named)))):
         place = folder / str(number)
         place.mkdir()
         plan = planned(each, asked, place, is_its_own_rival=True)
@@ -78,6 +82,19 @@ def league_plans(
             raise SpecError("NAME|FILE", each, "a file with another name than the others")
         names.add(plan.about.name)
         yield plan
+
+
+def _expanded(named: Sequence[str]) -> Iterator[str]:
+    """The names, with all built controllers of Linux in place of `ALL_OF_LINUX`."""
+    for each in named:
+        if each != ALL_OF_LINUX:
+            yield each
+            continue
+        built = linux_controllers()
+        if not built:
+            allowed = "controllers of Linux that `dumbbell controller build linux` has built"
+            raise SpecError("NAME|FILE", each, allowed)
+        yield from (f"{PREFIX}{name}" for name in built)
 
 
 def _run(
