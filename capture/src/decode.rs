@@ -110,6 +110,17 @@ pub struct Decoded {
     pub payload_bytes: u32,
     /// TCP header fields.
     pub tcp: Option<TcpView>,
+    /// Fields of an echo request or reply.
+    pub echo: Option<EchoView>,
+}
+
+/// Fields of an ICMP or ICMPv6 echo message; its identifier is in `Endpoints`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EchoView {
+    /// Sequence number.
+    pub sequence: u16,
+    /// Whether it is a reply.
+    pub is_reply: bool,
 }
 
 /// Why a packet cannot be assigned to a flow.
@@ -227,6 +238,7 @@ fn transport(
     };
     let mut header = 0;
     let mut view = None;
+    let mut echo = None;
     match protocol {
         TCP => {
             (ends.source_port, ends.destination_port) = (u16_at(data, 0)?, u16_at(data, 2)?);
@@ -261,6 +273,11 @@ fn transport(
             ) {
                 let identifier = u16_at(data, 4)?;
                 (ends.source_port, ends.destination_port) = (identifier, identifier);
+                // A frame that was cut after the identifier still belongs to its flow.
+                echo = u16_at(data, 6).ok().map(|sequence| EchoView {
+                    sequence,
+                    is_reply: matches!(data.first(), Some(0 | 129)),
+                });
             }
         }
         _ => {}
@@ -269,6 +286,7 @@ fn transport(
         ends,
         payload_bytes: length.saturating_sub(header) as u32,
         tcp: view,
+        echo,
     })
 }
 

@@ -347,3 +347,52 @@ fn of_many_connections_the_largest_are_followed_however_late_they_begin() {
         .sum();
     assert_eq!((pkts, row.pkts), (2000, 2000));
 }
+
+#[test]
+fn a_ping_has_the_round_trips_of_its_answered_requests() {
+    let echo = |at_ms: i64, is_reply: bool, number: u16| {
+        let mut addresses = [[10, 0, 0, 1], [10, 0, 0, 2]];
+        if is_reply {
+            addresses.reverse();
+        }
+        let outer = OuterHeaders {
+            source_mac: [2; 6],
+            destination_mac: [4; 6],
+            source: addresses[0],
+            destination: addresses[1],
+            traffic_class: 0,
+            identification: 1,
+            ip_bytes: 28,
+        };
+        Kept {
+            interface: 0,
+            at_ns: Some(at_ms * MS),
+            original_bytes: 42,
+            data: FrameMaker::default()
+                .echo(&outer, is_reply, 77, number)
+                .to_vec(),
+        }
+    };
+    let packets = [
+        echo(0, false, 1),
+        echo(30, true, 1),
+        echo(100, false, 2),
+        echo(200, false, 3),
+        echo(245, true, 3),
+    ];
+    let file = pcap(&packets, ByteOrder::Little, Resolution::Nanoseconds);
+    let analysis = read(&file);
+    let (_, row, timeline) = analysis.timelines().next().unwrap();
+    assert!(!row.is_reply);
+    let requests = &timeline.directions[0].all;
+    let found = told(requests, |interval| interval.round_trip_ns);
+    let means: Vec<_> = found
+        .into_iter()
+        .map(|(at, _, mean, _)| (at, mean))
+        .collect();
+    assert_eq!(means, [(30, 30 * MS), (245, 45 * MS)], "the second is lost");
+    let replies = told(&timeline.directions[1].all, |interval| {
+        interval.round_trip_ns
+    });
+    assert_eq!(replies, []);
+}

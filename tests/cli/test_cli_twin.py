@@ -21,6 +21,20 @@ def test_numbers_become_a_twin_that_says_that_nothing_tests_it(dumbbell: Dumbbel
     assert "rate up" in out and "2.09" in out and "This twin is not validated" in out
 
 
+def test_a_ping_of_the_idle_line_replaces_a_typed_round_trip(dumbbell: Dumbbell) -> None:
+    typed = ("--up", "2mbit", "--down", "8mbit")
+    code, out, err = dumbbell("twin", *typed, "--idle", str(LOGS / "ping.txt"), "--json")
+    assert code == 0, err
+    document = json.loads(out)
+    assert document["sources"] == ["typed numbers", "ping.txt"]
+    least = min(
+        float(line.split("time=")[1].split()[0])
+        for line in (LOGS / "ping.txt").read_text().splitlines()
+        if "time=" in line
+    )
+    assert document["line"]["rtt_ns"] == pytest.approx(1e6 * least, rel=1e-3)
+
+
 def test_the_folder_has_an_experiment_and_what_advice_reads(
     dumbbell: Dumbbell, tmp_path: Path
 ) -> None:
@@ -47,6 +61,10 @@ def test_the_folder_has_an_experiment_and_what_advice_reads(
         (("twin", str(LOGS / "ping.txt")), "--idle"),
         (("twin", str(LOGS / "iperf3-tcp.json"), "--up", "2mbit"), "--up"),
         (("twin", *NUMBERS, "--congestion-control", "qubic"), "--congestion-control"),
+        (("twin", *NUMBERS, "--idle", str(LOGS / "ping.txt")), "--rtt"),
+        (("twin", *NUMBERS, "--during-both", str(LOGS / "ping.txt")), "--during-up"),
+        (("twin", *NUMBERS, "--tc-up", str(LOGS / "ping.txt")), "--tc-up"),
+        (("twin", str(LOGS / "iperf3-tcp.json"), "--tc-up", str(LOGS / "ping.txt")), "tc -s"),
         (("advise", *NUMBERS, "--for", "call-and-backups"), "call-and-backup"),
     ],
 )

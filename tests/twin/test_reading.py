@@ -13,7 +13,7 @@ from dumbbell.errors import DumbbellError, SpecError
 from dumbbell.spec.flent import Network
 from dumbbell.twin import Way, read_measurements
 from dumbbell.twin.result import Quantity
-from dumbbell.twin.typed import TypedNumbers, twin_of_numbers
+from dumbbell.twin.typed import RoundTripLogs, TypedNumbers, twin_of_numbers
 
 LOGS = Path(__file__).parents[1] / "formats" / "logs"
 
@@ -101,3 +101,31 @@ def test_typed_speeds_get_headers_and_waits_become_a_buffer() -> None:
     assert down is not None and "too little queueing" in down.unidentifiable
     with pytest.raises(SpecError, match="--loaded-up"):
         twin_of_numbers(TypedNumbers(10**7, 10**7, 20_000_000, 10_000_000, None), seed=1)
+
+
+def test_iperf3s_own_round_trips_stand_in_for_a_ping() -> None:
+    (scene,) = read_measurements([LOGS / "iperf3-tcp.json"], {}).scenes
+    assert not scene.has_pings and len(scene.rtt_ms)
+    pinged = read_measurements(
+        [LOGS / "iperf3-tcp.json"], {"--during-up": [LOGS / "ping.txt"]}
+    ).scenes[0]
+    assert pinged.has_pings
+
+
+def test_pings_replace_typed_round_trips(tmp_path: Path) -> None:
+    def log(name: str, rtts_ms: list[float]) -> Path:
+        path = tmp_path / name
+        lines = [
+            f"64 bytes from 192.0.2.1: icmp_seq={k} ttl=64 time={rtt:.1f} ms"
+            for k, rtt in enumerate(rtts_ms, start=1)
+        ]
+        path.write_text("\n".join(["PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.", *lines]))
+        return path
+
+    idle = log("idle.txt", [21.0, 20.0, 25.0, 22.0, 23.0, 20.5])
+    loaded = log("up.txt", [320.0] * 60)
+    logs = RoundTripLogs.of({"--idle": [idle], "--during-up": [loaded], "--during-down": []})
+    assert logs.times == {"--rtt": "20ms", "--loaded-up": "320ms", "--loaded-down": None}
+    assert logs.sources == ("idle.txt", "up.txt")
+    with pytest.raises(SpecError, match="--during-up"):
+        RoundTripLogs.of({"--during-both": [loaded]})

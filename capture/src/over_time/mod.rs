@@ -3,6 +3,7 @@
 //! | quantity | definition | recorded at | source |
 //! | --- | --- | --- | --- |
 //! | round trip | from a segment to the first acknowledgement of its end, at the capture point | the acknowledgement | as `tcp.analysis.ack_rtt`; without samples of repairs, below |
+//! | round trip of a ping | from an echo request to its reply | the reply | as `icmp.resptime` |
 //! | in flight | from the highest number acknowledged to the highest sent | a segment with payload | RFC 5681 section 2, FlightSize; as `tcp.analysis.bytes_in_flight` without SACK |
 //! | window | the receiver's advertised window, scaled if both ends negotiated it in the captured handshake | its segment, RST excluded | RFC 9293 section 3.8.6, RFC 7323 section 2; as `tcp.window_size` |
 //! | sent again | Wireshark's flag, and repeated and late segments by our rule | the segment | `flows` |
@@ -16,12 +17,14 @@
 //! of intervals. Beyond that number, those with the fewest bytes, in total and recently, are no
 //! longer followed.
 
+mod echo;
 mod followed_connections;
 mod tcp;
 
 use crate::decode::Decoded;
 use crate::flows::FlowEntry;
 use crate::intervals::{Intervals, Merge};
+use echo::Echoes;
 use tcp::Conversation;
 
 pub use followed_connections::{FollowedConnections, MOST_FOLLOWED};
@@ -88,8 +91,8 @@ pub struct Interval {
     pub repeated_pkts: u64,
     /// Segments below the highest sequence number of which no byte was seen before.
     pub late_pkts: u64,
-    /// Round-trip times, nanoseconds, of segments of this direction, recorded when they were
-    /// acknowledged.
+    /// Round-trip times, nanoseconds, of segments and echo requests of this direction, recorded
+    /// when they were answered.
     pub round_trip_ns: Values,
     /// Bytes in flight at each segment with payload.
     pub in_flight_bytes: Values,
@@ -162,6 +165,7 @@ pub struct Timeline {
     bytes: u64,
     bytes_lately: u64,
     conversation: Conversation,
+    echoes: Echoes,
 }
 
 impl Timeline {
@@ -172,6 +176,7 @@ impl Timeline {
             bytes: 0,
             bytes_lately: 0,
             conversation: Conversation::default(),
+            echoes: Echoes::default(),
         }
     }
 
@@ -186,6 +191,13 @@ impl Timeline {
         interval.retransmission_pkts += u64::from(entered.is_retransmission);
         interval.repeated_pkts += u64::from(entered.is_repeated);
         interval.late_pkts += u64::from(entered.is_late);
+        if let Some(echo) = packet.echo {
+            if let Some(round_trip_ns) = self.echoes.enter(at_ns, echo) {
+                let backward = &mut self.directions[1 - forward];
+                backward.at(at_ns).round_trip_ns.add(round_trip_ns);
+            }
+            return;
+        }
         let Some(tcp) = &packet.tcp else {
             return;
         };

@@ -410,10 +410,14 @@ _CAPTURED_INTERVALS = (
         "int64",
         "samples",
         "exact",
-        "Acknowledgements of a segment's end, without those of retransmissions (Karn's algorithm).",
+        "Acknowledgements of a segment's end, without those of retransmissions (Karn's algorithm), "
+        "and replies to an echo request.",
     ),
     *_spread(
-        "round_trip", "ns", "time from the segment to its acknowledgement, seen at this place"
+        "round_trip",
+        "ns",
+        "time from the segment to its acknowledgement, or from a request to its reply, seen at "
+        "this place",
     ),
     _pkts("in_flight_pkts", "Packets with payload, at which the bytes in flight are known."),
     *_spread(

@@ -72,7 +72,14 @@ class Decision:
 
 
 def decide(
-    line: Line, loads: Sequence[Loaded], way: Way, base_ms: float, *, seed: int, jobs: int = 0
+    line: Line,
+    loads: Sequence[Loaded],
+    way: Way,
+    base_ms: float,
+    *,
+    seed: int,
+    jobs: int = 0,
+    known: DisciplineClass | None = None,
 ) -> Decision:
     """Fit every discipline to a direction, and decide which are near.
 
@@ -85,12 +92,13 @@ def decide(
         base_ms: Minimum round-trip time of all measurements.
         seed: Seed of the simulation.
         jobs: Threads; 0 for one per core.
+        known: Class to which the disciplines are limited; None tries all.
     """
     load = best_load(loads, way)
     assert load is not None
     ways = tuple(load.scene.ways) if len(load.scene.ways) > 1 else (way,)
     ways = tuple(sorted(ways, key=list(Way).index))
-    tried = [_with_model(line, ways, end) for end in _ends(line.end(way))]
+    tried = [_with_model(line, ways, end) for end in _ends(line.end(way), known)]
     fitted = fit(tried, [load], ways=ways, base_ms=base_ms, seed=seed, jobs=jobs)
     runs = simulated(fitted, load.scene, seed=seed + 1, replications=range(REPLICATIONS), jobs=jobs)
     measured = summary(load.window, way, base_ms)
@@ -110,8 +118,10 @@ def decide(
     return undecided
 
 
-def _ends(end: LineEnd) -> list[LineEnd]:
+def _ends(end: LineEnd, known: DisciplineClass | None) -> list[LineEnd]:
     found = [first_try(end, model) for model in QueueModel if model is not QueueModel.POLICER]
+    if known is not None:
+        return [each for each in found if each.model.class_ is known]
     for burst_s in _BURSTS_S:
         policed = first_try(end, QueueModel.POLICER)
         found.append(policed.with_size(end.rate_bps * burst_s / 8))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from dumbbell.errors import SpecError
 from dumbbell.stats import prediction_interval
@@ -62,21 +63,23 @@ def estimate(
         allowed = "round trips measured with the load, or --idle FILE"
         raise SpecError("FILE", names, allowed)
     ways = tuple(way for way in Way if any(way in scene.ways for scene in loaded))
+    known = {each.way: each.class_ for each in measured.queues if each.class_ is not None}
+    fitted = partial(_fitted, ways=ways, base_ms=base_ms, seed=seed, jobs=jobs, known=known)
     if held_out:
         tell("fitting")
-        line, decisions = _fitted([Loaded(each) for each in loaded], ways, base_ms, seed, jobs)
+        line, decisions = fitted([Loaded(each) for each in loaded])
         tell("predicting the held-out data")
         parts = [Loaded(each) for each in held_out if each.flows]
         predicted = predict(line, parts, seed=seed + 100, jobs=jobs)
     else:
         tell("fitting the first half")
         first = [Loaded(each, 0.0, HALF) for each in loaded]
-        half, _ = _fitted(first, ways, base_ms, seed, jobs)
+        half, _ = fitted(first)
         tell("predicting the second half")
         rest = [Loaded(each, HALF, 1.0) for each in loaded]
         predicted = predict(half, rest, seed=seed + 100, jobs=jobs)
         tell("fitting all of it")
-        line, decisions = _fitted([Loaded(each) for each in loaded], ways, base_ms, seed, jobs)
+        line, decisions = fitted([Loaded(each) for each in loaded])
     tell("computing intervals")
     line = line.rounded
     loads = [Loaded(each) for each in loaded]
@@ -94,13 +97,23 @@ def estimate(
 
 
 def _fitted(
-    loads: Sequence[Loaded], ways: Sequence[Way], base_ms: float, seed: int, jobs: int
+    loads: Sequence[Loaded],
+    *,
+    ways: Sequence[Way],
+    base_ms: float,
+    seed: int,
+    jobs: int,
+    known: Mapping[Way, DisciplineClass],
 ) -> tuple[Line, dict[Way, Decision]]:
     """Return the line with the nearest discipline in each direction, refitted jointly."""
     line = direct_line(loads, base_ms)
+    decided = _decided(loads, ways)
+    if len(decided) < len(ways) and known.get(Way.UP) is not known.get(Way.DOWN):
+        # Both directions get the same discipline, and tc names it for one of them only.
+        known = {}
     decisions = {
-        way: decide(line, loads, way, base_ms, seed=seed, jobs=jobs)
-        for way in _decided(loads, ways)
+        way: decide(line, loads, way, base_ms, seed=seed, jobs=jobs, known=known.get(way))
+        for way in decided
     }
     for way in ways:
         if way not in decisions:

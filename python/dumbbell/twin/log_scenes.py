@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 from dumbbell.errors import SpecError
-from dumbbell.formats.logs import CrusaderLog, Iperf3Log, IrttLog, Log, PingLog
+from dumbbell.formats.logs import (
+    CrusaderLog,
+    Iperf3Log,
+    IrttLog,
+    Log,
+    LogText,
+    PingLog,
+    log_of_text,
+)
 from dumbbell.formats.logs.model import LogTable
 from dumbbell.spec.tcp import CONGESTION_CONTROLLERS
 from dumbbell.twin.run_scene import loaded_span_s
-from dumbbell.twin.scene import Floats, MeasuredFlow, Scene, Way
+from dumbbell.twin.scene import Floats, MeasuredFlow, Scene, Way, with_segments
 
 _NS = 1e9
 _NS_PER_MS = 1e6
@@ -24,7 +33,7 @@ _GROUPS = {
 """Crusader's loads, and the streams of each load."""
 PING_INTERVAL_S = 1.0
 """Interval of a ping without timestamps: the default."""
-READ = "Flent's, iperf3's, crusader's, irtt's and ping's"
+READ = "Flent's, iperf3's, crusader's, irtt's and ping's, or a capture"
 
 
 def loads_of_log(log: Log, senders: Mapping[Way, str]) -> list[Scene]:
@@ -53,12 +62,36 @@ def loads_of_log(log: Log, senders: Mapping[Way, str]) -> list[Scene]:
     raise SpecError("FILE", f"{log.source}, of {kind}", allowed)
 
 
-def round_trips_of_log(log: Log) -> tuple[Floats, Floats, float, float]:
-    """Return the round trips of a ping or of irtt.
+@dataclass(frozen=True, slots=True, eq=False)
+class RoundTrips:
+    """Round trips of a ping or of irtt.
 
-    Returns:
-        Times of sending (seconds, from the first), round trips (ms), the share lost, and the
-        interval between requests (s).
+    Attributes:
+        sent_s: Times of sending, from the first; shape (n,).
+        rtt_ms: Round-trip times; shape (n,).
+        lost: Share of unanswered requests, 0 to 1.
+        interval_s: Interval between requests.
+    """
+
+    sent_s: Floats
+    rtt_ms: Floats
+    lost: float
+    interval_s: float
+
+
+def read_round_trips(path: Path) -> RoundTrips:
+    """Read a log of round trips.
+
+    Raises:
+        SpecError: It is of another kind, or has no answers.
+        FormatError: It cannot be parsed.
+        OSError: It cannot be read.
+    """
+    return round_trips_of_log(log_of_text(LogText.of_file(path)))
+
+
+def round_trips_of_log(log: Log) -> RoundTrips:
+    """Return the round trips of a ping or of irtt.
 
     Raises:
         SpecError: It is of another kind, or has no answers.
@@ -89,7 +122,7 @@ def round_trips_of_log(log: Log) -> tuple[Floats, Floats, float, float]:
     order = np.argsort(sent_s, kind="stable")
     rtt_ms = rtt_ns[keep] / _NS_PER_MS
     interval_s = float(np.clip(interval_s, 0.005, 10.0))
-    return sent_s[order], rtt_ms[order], 1.0 - float(keep.mean()), interval_s
+    return RoundTrips(sent_s[order], rtt_ms[order], 1.0 - float(keep.mean()), interval_s)
 
 
 def _of_iperf3(log: Iperf3Log) -> Scene:
@@ -112,13 +145,15 @@ def _of_iperf3(log: Iperf3Log) -> Scene:
         raise SpecError("FILE", log.source, "intervals in which something was moved")
     begin_s, end_s = loaded_span_s(flows)
     sender = log.congestion if log.congestion in CONGESTION_CONTROLLERS else "cubic"
-    return Scene(
+    scene = Scene(
         source=log.source,
         begin_s=min(begin_s, 0.0) if begin_s < 1.5 else begin_s,
         end_s=end_s,
         flows=tuple(flows),
         controllers=tuple((way, sender) for way in Way),
     )
+    least_us = log.tables["sums"]["rtt_min_us"]
+    return with_segments(scene, least_us[least_us > 0] / 1e3)
 
 
 def _iperf3_flow(table: LogTable, keep: Floats, way: Way) -> MeasuredFlow | None:

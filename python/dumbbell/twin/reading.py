@@ -10,6 +10,7 @@ from dumbbell.errors import SpecError
 from dumbbell.formats.kinds import FileKind, kind_of
 from dumbbell.formats.logs import Log, LogText, log_of_text
 from dumbbell.printable import printable
+from dumbbell.twin.queue_counters import QueueCounters, queue_counters
 from dumbbell.twin.scene import Scene, Way
 
 MOST_FILES = 12
@@ -29,23 +30,28 @@ class Measurements:
     Attributes:
         scenes: One scene per load, and idle scenes.
         notes: Assumptions and omissions, a sentence each.
+        queues: Counters of the router's queues, by direction.
     """
 
     scenes: tuple[Scene, ...]
     notes: tuple[str, ...] = ()
+    queues: tuple[QueueCounters, ...] = ()
 
 
 def read_measurements(
     files: Sequence[Path],
     during: Mapping[str, Sequence[Path]],
     senders: Mapping[Way, str] | None = None,
+    counted: Mapping[Way, Sequence[Path]] | None = None,
 ) -> Measurements:
     """Read the measurements.
 
     Args:
-        files: Files with loads: Flent's, iperf3's, crusader's.
+        files: Files with loads: Flent's, iperf3's, crusader's, captures.
         during: Logs of ping and irtt, by option of `DURING`.
         senders: Congestion controllers by direction, overriding those in the files.
+        counted: Output of ``tc -s qdisc`` before and after, by the direction that the device sends
+            in.
 
     Raises:
         SpecError: A file's kind does not describe a line, or there are too many files.
@@ -65,11 +71,13 @@ def read_measurements(
         for path in paths:
             said = _add_round_trips(scenes, path, option)
             notes += said
-    return Measurements(tuple(scenes), tuple(notes))
+    queues = tuple(queue_counters(way, paths) for way, paths in (counted or {}).items() if paths)
+    notes += [each.sentence for each in queues]
+    return Measurements(tuple(scenes), tuple(notes), queues)
 
 
 def _of_file(path: Path, senders: Mapping[Way, str]) -> tuple[list[Scene], Sequence[str]]:
-    # Flent's reader and the log readers are rarely used, so they are imported on demand.
+    # The readers are rarely used, so they are imported on demand.
     from dumbbell.twin.flent_scene import scene_of_flent
     from dumbbell.twin.log_scenes import READ, loads_of_log
 
@@ -83,6 +91,11 @@ def _of_file(path: Path, senders: Mapping[Way, str]) -> tuple[list[Scene], Seque
 
         scene, said = scene_of_flent(read_flent(path), name, senders)
         return [scene], said
+    if kind is FileKind.CAPTURE:
+        from dumbbell.formats.capture import read_capture
+        from dumbbell.twin.capture_scene import scenes_of_capture
+
+        return scenes_of_capture(read_capture(path), name, senders)
     if kind is FileKind.LOG:
         log = _log(path)
         return loads_of_log(log, senders), _unread(log)
@@ -103,19 +116,19 @@ def _add_round_trips(scenes: list[Scene], path: Path, option: str) -> Sequence[s
     from dumbbell.twin.log_scenes import round_trips_of_log
 
     log = _log(path)
-    sent_s, rtt_ms, lost, interval_s = round_trips_of_log(log)
+    trips = round_trips_of_log(log)
     ways = DURING[option]
-    last_s = float(sent_s[-1])
+    last_s = float(trips.sent_s[-1])
     if not ways:
         scenes.append(
             Scene(
                 source=printable(path.name),
                 begin_s=0.0,
                 end_s=last_s,
-                sent_s=sent_s,
-                rtt_ms=rtt_ms,
-                lost=lost,
-                interval_s=interval_s,
+                sent_s=trips.sent_s,
+                rtt_ms=trips.rtt_ms,
+                lost=trips.lost,
+                interval_s=trips.interval_s,
             )
         )
         return _unread(log)
@@ -129,9 +142,10 @@ def _add_round_trips(scenes: list[Scene], path: Path, option: str) -> Sequence[s
         scene,
         source=f"{scene.source} and {printable(path.name)}",
         end_s=min(scene.end_s, scene.begin_s + last_s) if last_s > 5 else scene.end_s,
-        sent_s=sent_s + scene.begin_s,
-        rtt_ms=rtt_ms,
-        lost=lost,
-        interval_s=interval_s,
+        sent_s=trips.sent_s + scene.begin_s,
+        rtt_ms=trips.rtt_ms,
+        lost=trips.lost,
+        interval_s=trips.interval_s,
+        has_pings=True,
     )
     return _unread(log)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
 import numpy as np
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 SETTLING_S, _SETTLING = 2.0, 0.2
 """Time excluded from means at the beginning of the load (initial buffer filling and slow start): in
 seconds, or as a share of a short load."""
-_TOP = 0.98
+TOP = 0.98
 """Quantile of delay that represents a full queue: slightly below the size of a drop-tail queue."""
 _BIN_S = 1.0
 
@@ -73,6 +73,8 @@ class Scene:
         lost: Share of unanswered requests, 0 to 1.
         interval_s: Interval between requests.
         controllers: The senders' congestion controller by direction, if known.
+        has_pings: Whether the round trips are of pings; otherwise of the flows' own segments, which
+            wait in their own queues if the discipline queues by flow.
     """
 
     source: str
@@ -84,6 +86,7 @@ class Scene:
     lost: float = 0.0
     interval_s: float = 0.2
     controllers: tuple[tuple[Way, str], ...] = ()
+    has_pings: bool = True
 
     def count(self, way: Way) -> int:
         """Return the number of flows that send in a direction."""
@@ -204,7 +207,7 @@ class Window:
     @property
     def top_ms(self) -> float:
         """Return the round-trip time when the queue is fullest."""
-        return self.rtt_ms(_TOP)
+        return self.rtt_ms(TOP)
 
     def srtt_ms(self, way: Way) -> float:
         """Return the median smoothed RTT of the senders of a direction; NaN if unknown."""
@@ -216,6 +219,26 @@ class Window:
         every = np.concatenate(found) if found else np.empty(0)
         every = every[np.isfinite(every)]
         return float(np.median(every)) if len(every) else math.nan
+
+
+def with_segments(scene: Scene, idle_ms: Floats) -> Scene:
+    """Return a scene whose round trips are those that the senders of its flows measured.
+
+    Args:
+        scene: The scene; its own round trips are dropped.
+        idle_ms: Round trips of the idle line, or minima, which stand before the load; shape (n,).
+
+    Returns:
+        The scene; without round trips if no sender measured any.
+    """
+    before_s = np.full(len(idle_ms), scene.begin_s - 1e-3)
+    known = [(flow, np.isfinite(flow.srtt_ms)) for flow in scene.flows]
+    if not any(keep.any() for _, keep in known):
+        return replace(scene, sent_s=np.empty(0), rtt_ms=np.empty(0))
+    sent_s = np.concatenate([before_s, *(flow.t_s[keep] for flow, keep in known)])
+    rtt_ms = np.concatenate([idle_ms, *(flow.srtt_ms[keep] for flow, keep in known)])
+    order = np.argsort(sent_s, kind="stable")
+    return replace(scene, sent_s=sent_s[order], rtt_ms=rtt_ms[order], lost=0.0, has_pings=False)
 
 
 def least_ms(scenes: Sequence[Scene]) -> float:

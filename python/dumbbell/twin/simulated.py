@@ -11,7 +11,7 @@ from dumbbell.spec import Experiment
 from dumbbell.tables import Run
 from dumbbell.twin.line import HOSTS, Line
 from dumbbell.twin.run_scene import scene_of_run
-from dumbbell.twin.scene import Scene, Way
+from dumbbell.twin.scene import Scene, Way, with_segments
 
 LONGEST_S = 40.0
 """Maximum simulated length of a load; of a longer one, the beginning is simulated."""
@@ -82,7 +82,10 @@ def _flows(scene: Scene, length_s: float) -> Iterator[dict[str, Any]]:
 def simulated_scene(run: Run, scene: Scene, line: Line) -> Scene:
     """Return a run of `scene_experiment` as a scene."""
     span_s = (_IDLE_S, _IDLE_S + simulated_length_s(scene, line))
-    return scene_of_run(run, _ways(scene), [_PROBE], source=scene.source, span_s=span_s)
+    found = scene_of_run(run, _ways(scene), [_PROBE], source=scene.source, span_s=span_s)
+    if scene.has_pings:
+        return found
+    return with_segments(found, found.rtt_ms[found.sent_s < found.begin_s])
 
 
 def simulated(

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
 
 from dumbbell.errors import SpecError
+from dumbbell.printable import printable
 from dumbbell.twin.line import FULL_BYTES, FULL_PAYLOAD_BYTES, Line, LineEnd, QueueModel
 from dumbbell.twin.result import Parameter, Quantity, Twin
-from dumbbell.twin.scene import Way
+from dumbbell.twin.scene import TOP, Way
 from dumbbell.units import format_time
 
 NAME = "typed numbers"
 _SPEED_TOLERANCE = 0.05
 _DELAY_TOLERANCE = 0.2
 """Tolerance of speeds and delays read off a speed test: relative, in both directions."""
+_REPLACED = {"--idle": "--rtt", "--during-up": "--loaded-up", "--during-down": "--loaded-down"}
+"""Typed round trips that a log replaces."""
 _QUEUED_NS = 10_000_000
 """Minimum queueing delay under load: with less, the discipline cannot be identified."""
 
@@ -28,6 +35,7 @@ class TypedNumbers:
         rtt_ns: Round-trip time of the idle line.
         loaded_up_ns: Round-trip time during an upload; None if unknown.
         loaded_down_ns: Round-trip time during a download.
+        sources: Names of the files with the round trips, if they were not typed.
     """
 
     up_bps: int
@@ -35,6 +43,55 @@ class TypedNumbers:
     rtt_ns: int
     loaded_up_ns: int | None
     loaded_down_ns: int | None
+    sources: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RoundTripLogs:
+    """Round trips of ping and irtt in place of typed ones.
+
+    Attributes:
+        times: The time with its unit, by the option that it replaces; None without a log.
+        options: The option of the log, by the option that it replaces.
+        sources: Names of the files.
+    """
+
+    times: Mapping[str, str | None]
+    options: Mapping[str, str]
+    sources: tuple[str, ...]
+
+    @classmethod
+    def of(cls, during: Mapping[str, Sequence[Path]]) -> RoundTripLogs:
+        """Read the logs: the minimum of an idle line, and the 98th percentile under load.
+
+        Args:
+            during: Logs by the options of `dumbbell.twin.reading.DURING`.
+
+        Raises:
+            SpecError: A log has no round trips, or is of both directions at once.
+            FormatError: A log cannot be read.
+            OSError: A log cannot be read.
+        """
+        # The readers of logs are imported on demand.
+        from dumbbell.twin.log_scenes import read_round_trips
+
+        times: dict[str, str | None] = dict.fromkeys(_REPLACED.values())
+        options: dict[str, str] = {}
+        sources: list[str] = []
+        for option, paths in during.items():
+            if not paths:
+                continue
+            if option not in _REPLACED:
+                allowed = "--during-up and --during-down beside typed speeds"
+                raise SpecError(option, printable(paths[0].name), allowed)
+            logs = [read_round_trips(path) for path in paths]
+            rtt_ms = np.concatenate([log.rtt_ms for log in logs])
+            is_idle = option == "--idle"
+            ms = float(rtt_ms.min() if is_idle else np.quantile(rtt_ms, TOP))
+            times[_REPLACED[option]] = format_time(max(1, round(1e6 * ms)))
+            options[_REPLACED[option]] = option
+            sources += [printable(path.name) for path in paths]
+        return cls(times, options, tuple(sources))
 
 
 def twin_of_numbers(typed: TypedNumbers, seed: int) -> Twin:
@@ -87,7 +144,7 @@ def twin_of_numbers(typed: TypedNumbers, seed: int) -> Twin:
         parameters=tuple(parameters),
         decisions={},
         predicted=(),
-        sources=(NAME,),
+        sources=(NAME, *typed.sources),
         notes=("A FIFO is assumed where packets wait: typed numbers do not show the discipline.",),
         seed=seed,
     )

@@ -19,6 +19,8 @@ from dumbbell.cli.twin.options import (
     LoadedUp,
     Rtt,
     Senders,
+    TcDown,
+    TcUp,
     Up,
 )
 
@@ -58,6 +60,8 @@ def advise_command(
     during_up: DuringUp = None,
     during_down: DuringDown = None,
     during_both: DuringBoth = None,
+    tc_up: TcUp = None,
+    tc_down: TcDown = None,
     up: Up = None,
     down: Down = None,
     rtt: Rtt = None,
@@ -84,6 +88,8 @@ def advise_command(
         during_up=during_up or (),
         during_down=during_down or (),
         during_both=during_both or (),
+        tc_up=tc_up or (),
+        tc_down=tc_down or (),
         up=up,
         down=down,
         rtt=rtt,

@@ -21,6 +21,8 @@ from dumbbell.cli.twin.options import (
     LoadedUp,
     Rtt,
     Senders,
+    TcDown,
+    TcUp,
     Up,
 )
 
@@ -38,7 +40,7 @@ def twin_command(
         list[Path] | None,
         typer.Argument(
             help="What was measured under load: data files of Flent's, iperf3's JSON, crusader's "
-            "results. Known by what is in it, packed or not.",
+            "results, captures. Known by what is in it, packed or not.",
             metavar="FILE...",
             show_default=False,
         ),
@@ -48,6 +50,8 @@ def twin_command(
     during_up: DuringUp = None,
     during_down: DuringDown = None,
     during_both: DuringBoth = None,
+    tc_up: TcUp = None,
+    tc_down: TcDown = None,
     hold_out: Annotated[
         list[Path] | None,
         typer.Option(
@@ -93,6 +97,8 @@ def twin_command(
         during_up=during_up or (),
         during_down=during_down or (),
         during_both=during_both or (),
+        tc_up=tc_up or (),
+        tc_down=tc_down or (),
         up=up,
         down=down,
         rtt=rtt,

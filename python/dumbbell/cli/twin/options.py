@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from dumbbell.errors import SpecError
+from dumbbell.printable import printable
 from dumbbell.spec.refusal import nearest, one_of
 from dumbbell.units import UnitError, parse_rate_bps, parse_time_ns
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _FILES = "Round trips by ping or irtt"
 _TYPED = "Numbers in place of files"
+_COUNTED = "Counters of a router's queues"
 
 Idle = Annotated[
     list[Path] | None,
@@ -44,6 +46,25 @@ DuringBoth = Annotated[
     list[Path] | None,
     typer.Option(
         "--during-both", help="During both at once.", metavar="FILE", rich_help_panel=_FILES
+    ),
+]
+TcUp = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--tc-up",
+        help="tc -s qdisc show dev DEVICE of the port that sends up: one file before and one after "
+        "the measurement, or one file with several calls.",
+        metavar="FILE",
+        rich_help_panel=_COUNTED,
+    ),
+]
+TcDown = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--tc-down",
+        help="The same of the port that sends down, such as ifb4wan.",
+        metavar="FILE",
+        rich_help_panel=_COUNTED,
     ),
 ]
 Up = Annotated[
@@ -90,6 +111,8 @@ class LineOptions:
     during_up: Sequence[Path]
     during_down: Sequence[Path]
     during_both: Sequence[Path]
+    tc_up: Sequence[Path]
+    tc_down: Sequence[Path]
     up: str | None
     down: str | None
     rtt: str | None
@@ -107,24 +130,25 @@ class LineOptions:
         }
 
     def measurements(self) -> Measurements | None:
-        """Return the measurements in the files; None if numbers were typed.
+        """Return the measurements in the files; None if speeds were typed.
 
         Raises:
             SpecError: Both or neither were given, or a file does not describe a line.
             FormatError: A file cannot be read.
+            OSError: A file cannot be read.
         """
+        from dumbbell.twin.queue_counters import OPTIONS
         from dumbbell.twin.reading import read_measurements
+        from dumbbell.twin.scene import Way
 
         typed = [name for name, value in self._typed().items() if value is not None]
-        during = {
-            "--idle": self.idle,
-            "--during-up": self.during_up,
-            "--during-down": self.during_down,
-            "--during-both": self.during_both,
-        }
-        is_file = bool(self.files) or any(during.values())
-        if typed and is_file:
+        counted = {Way.UP: self.tc_up, Way.DOWN: self.tc_down}
+        if typed and self.files:
             raise SpecError(typed[0], "given beside files", "numbers or files, not both")
+        for way, option in OPTIONS.items():
+            if typed and counted[way]:
+                allowed = "it beside files: typed numbers have no discipline to tell"
+                raise SpecError(option, printable(counted[way][0].name), allowed)
         senders = _senders(self.senders)
         if typed and senders:
             allowed = "it beside files: numbers say no senders"
@@ -134,32 +158,50 @@ class LineOptions:
         if not self.files:
             allowed = "a file with a load, such as Flent's, or --up, --down and --rtt"
             raise SpecError("FILE", "nothing", allowed)
-        return read_measurements(self.files, during, senders)
+        return read_measurements(self.files, self._during(), senders, counted)
+
+    def _during(self) -> dict[str, Sequence[Path]]:
+        return {
+            "--idle": self.idle,
+            "--during-up": self.during_up,
+            "--during-down": self.during_down,
+            "--during-both": self.during_both,
+        }
 
     def twin_of_numbers(self, seed: int) -> Twin:
-        """Return the twin of typed numbers.
+        """Return the twin of typed speeds, with round trips that are typed or of ping.
 
         Raises:
             SpecError: A number is missing or invalid.
+            FormatError: A log cannot be read.
+            OSError: A log cannot be read.
         """
-        from dumbbell.twin.typed import TypedNumbers, twin_of_numbers
+        from dumbbell.twin.typed import RoundTripLogs, TypedNumbers, twin_of_numbers
 
+        logs = RoundTripLogs.of(self._during())
+        given = {name: logs.times.get(name) or value for name, value in self._typed().items()}
+        for name in ("--up", "--down", "--rtt"):
+            if given[name] is None:
+                more = " or --idle FILE" if name == "--rtt" else ""
+                raise SpecError(name, "nothing", f"{name}{more} beside the other numbers")
+        for name, option in logs.options.items():
+            if self._typed()[name] is not None:
+                raise SpecError(option, f"given beside {name}", "one of them")
         rate = "a rate with its unit, such as 10mbit"
         time = "a time with its unit, such as 20ms"
-        for name in ("--up", "--down", "--rtt"):
-            if self._typed()[name] is None:
-                raise SpecError(name, "nothing", f"{name} beside the other numbers")
+
+        def read_time(name: str) -> int | None:
+            value = given[name]
+            return None if value is None else _read(name, value, parse_time_ns, time)
+
         return twin_of_numbers(
             TypedNumbers(
                 _read("--up", self.up or "", parse_rate_bps, rate),
                 _read("--down", self.down or "", parse_rate_bps, rate),
-                _read("--rtt", self.rtt or "", parse_time_ns, time),
-                None
-                if self.loaded_up is None
-                else _read("--loaded-up", self.loaded_up, parse_time_ns, time),
-                None
-                if self.loaded_down is None
-                else _read("--loaded-down", self.loaded_down, parse_time_ns, time),
+                read_time("--rtt") or 0,
+                read_time("--loaded-up"),
+                read_time("--loaded-down"),
+                logs.sources,
             ),
             seed,
         )
