@@ -7,7 +7,7 @@ to be the server. Without that, because the capture was made in between, the cli
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,7 @@ _NS = 1e9
 _NS_PER_MS = 1e6
 _TCP, _ICMP, _ICMPV6 = 6, 1, 58
 LEAST_LOAD_S = 5.0
+_LEAST_ANSWERS = 5
 _LEAST_SHARE = 0.02
 """Share of the capture's payload from which a connection is part of a load."""
 _TOGETHER = 0.5
@@ -87,7 +88,7 @@ def scenes_of_capture(
     if not loads:
         allowed = f"TCP connections that carry data for {LEAST_LOAD_S:g} s and longer"
         raise SpecError(source, f"a capture of {len(flows.flow)} TCP connections", allowed)
-    pings = _pings(run, queue, place)
+    pings = _pings(run)
     notes = [f"{source}: {sentence}" for sentence in run.meta["problems"]]
     if other > _OTHER_SHARE:
         share = f"{100 * other:.0f} %"
@@ -130,8 +131,7 @@ def _connections(
         if payload <= 0 or payload < _LEAST_SHARE * total:
             continue
         key = (flows.flow[k], flows.connection[k], flows.is_reply[k])
-        row = {name: values[_is_key(rows, key)] for name, values in rows.items()}
-        own = {name: values[_is_key(intervals, key)] for name, values in intervals.items()}
+        row, own = _rows(rows, key), _rows(intervals, key)
         if len(own["begin_ns"]) < 3:
             continue
         each = _connection(row, own, way, point)
@@ -168,6 +168,12 @@ def _is_key(table: Mapping[str, Array], key: Sequence[int]) -> Array:
     for name, value in zip(("flow", "connection", "is_reply"), key, strict=True):
         keep = keep & (table[name] == value)
     return keep
+
+
+def _rows(table: Mapping[str, Array], key: Sequence[int]) -> dict[str, Array]:
+    """Return the rows of a direction of a connection."""
+    keep = _is_key(table, key)
+    return {name: values[keep] for name, values in table.items()}
 
 
 def _connection(
@@ -236,35 +242,36 @@ def _length_s(load: Sequence[_Connection]) -> float:
     return max(each.end_s for each in load) - min(each.begin_s for each in load)
 
 
-def _pings(run: Run, queue: int, place: int) -> _Pings | None:
+def _connection_keys(table: Mapping[str, Array], keep: Array) -> set[tuple[int, int]]:
+    flows, connections = (table[name][keep].tolist() for name in ("flow", "connection"))
+    return set(zip(flows, connections, strict=True))
+
+
+def _pings(run: Run) -> _Pings | None:
     """Return the round trips of the identifier with the most requests answered."""
+    flows = run.columns("captured_flows")
+    is_echo = np.isin(flows["protocol"], (_ICMP, _ICMPV6))
+    echoes = _connection_keys(flows, is_echo)
     table = run.columns("captured_intervals")
-    protocols = run.columns("captured_flows")
-    is_echo = np.isin(protocols["protocol"], (_ICMP, _ICMPV6)) & (protocols["is_reply"] == 0)
-    best = None
-    for flow, connection in _ids(protocols, is_echo):
-        keep = _is_key(table, (flow, connection, 0)) & (table["round_trips"] > 0)
-        answered = int(table["round_trips"][keep].sum())
-        if answered >= 5 and (best is None or answered > best[0]):
-            best = answered, flow, connection, keep
-    if best is None:
+    seen = (table["round_trips"] > 0) & (table["is_reply"] == 0)
+    answered = {
+        key: int(table["round_trips"][seen & _is_key(table, (*key, 0))].sum())
+        for key in _connection_keys(table, seen) & echoes
+    }
+    best = max(answered, key=lambda key: (answered[key], key), default=None)
+    if best is None or answered[best] < _LEAST_ANSWERS:
         return None
-    answered, flow, connection, keep = best
-    own = _is_key(protocols, (flow, connection, 0))
-    sent = int(protocols["pkts"][own].sum())
-    span_s = float(protocols["last_ns"][own].max() - protocols["first_ns"][own].min()) / _NS
-    order = np.argsort(table["begin_ns"][keep], kind="stable")
-    at_s = (table["begin_ns"][keep] + table["width_ns"][keep] / 2)[order] / _NS
+    own, trips = _rows(flows, (*best, 0)), _rows(table, (*best, 0))
+    order = np.argsort(trips["begin_ns"], kind="stable")
+    order = order[trips["round_trips"][order] > 0]
+    sent = int(own["pkts"].sum())
+    span_s = float(own["last_ns"].max() - own["first_ns"].min()) / _NS
     return _Pings(
-        at_s,
-        table["round_trip_mean_ns"][keep][order] / _NS_PER_MS,
-        max(0.0, 1.0 - answered / max(sent, 1)),
+        (trips["begin_ns"] + trips["width_ns"] / 2)[order] / _NS,
+        trips["round_trip_mean_ns"][order] / _NS_PER_MS,
+        max(0.0, 1.0 - answered[best] / max(sent, 1)),
         float(np.clip(span_s / max(sent - 1, 1), 0.005, 10.0)),
     )
-
-
-def _ids(rows: Mapping[str, Array], keep: Array) -> Iterator[tuple[int, int]]:
-    yield from zip(rows["flow"][keep].tolist(), rows["connection"][keep].tolist(), strict=True)
 
 
 def _scene(
