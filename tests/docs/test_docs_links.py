@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import yaml
 from docs_pages import PAGES, ROOT, anchors, inline_code, links, page_id
 
 INDEX = ROOT / "docs" / "index.md"
@@ -50,6 +54,23 @@ def test_the_index_names_every_page() -> None:
         for target in links(page)
     }
     assert {page for page in PAGES if page.is_relative_to(INDEX.parent)} - {INDEX} <= named
+
+
+def _entries(menu: list[Any]) -> Iterator[str]:
+    """The pages of a site's menu and its patterns, such as `cca-*.md` (`website/menu.py`)."""
+    for entry in menu:
+        for under in entry.values() if isinstance(entry, dict) else [entry]:
+            yield from _entries(under) if isinstance(under, list) else [under]
+
+
+def test_the_menu_of_the_site_names_every_page() -> None:
+    # BaseLoader: the file has tags of Python, which are not to be executed.
+    site = yaml.load((ROOT / "website" / "mkdocs.yml").read_text(), Loader=yaml.BaseLoader)
+    menu = list(_entries(site["nav"]))
+    inside = [page for page in PAGES if page.is_relative_to(INDEX.parent)]
+    docs = [page.relative_to(INDEX.parent).as_posix() for page in inside]
+    assert "tcp.md" in menu and "cca-*.md" in menu and "traces.md" in docs
+    assert [page for page in docs if not any(fnmatchcase(page, each) for each in menu)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
