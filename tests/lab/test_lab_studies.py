@@ -8,7 +8,8 @@ import pytest
 from lab_page import Opener, check_equal
 
 from dumbbell.cli.lab import of_studies
-from dumbbell.lab import presets, write_laboratory
+from dumbbell.lab import LabExperiment, presets, write_laboratory
+from dumbbell.spec import Experiment
 from dumbbell.studies import STUDIES
 from dumbbell.studies.laboratory import study_experiments
 
@@ -86,4 +87,55 @@ def test_the_legend_names_every_line(opener: Opener, with_studies: Path) -> None
         "all => all.map(each => each.firstElementChild?.outerHTML ?? '').filter(Boolean)"
     )
     assert len(set(looks)) == len(looks) == len(shown)
+    assert seen.is_quiet()
+
+
+@pytest.mark.browser
+def test_flows_that_send_alike_are_drawn_together_whatever_their_names(
+    opener: Opener, module: Path, tmp_path: Path
+) -> None:
+    assert module.is_file()
+    hosts = [f"h{number}" for number in range(1, 15)]
+    controllers = ("cubic", "reno")
+    experiment = Experiment.read(
+        {
+            "name": "alike",
+            "duration": "1s",
+            "links": [
+                {"a": "router", "b": "sink", "rate": "10mbit", "qdisc": "pfifo limit 50"},
+                *({"a": host, "b": "router"} for host in hosts),
+            ],
+            # Two families under one name, and names without a word in common in a third.
+            "flows": [
+                *(
+                    {
+                        "name": f"user-{host}",
+                        "from": host,
+                        "to": "sink",
+                        "tcp": {"congestion_control": controllers[at % 2]},
+                        "source": {"kind": "greedy"},
+                    }
+                    for at, host in enumerate(hosts)
+                ),
+                *(
+                    {
+                        "name": name,
+                        "from": "h1",
+                        "to": "sink",
+                        "source": {"kind": "poisson", "rate": "9pps", "size": "100B"},
+                    }
+                    for name in ("radio", "voice")
+                ),
+            ],
+        }
+    )
+    one = LabExperiment("alike", "Alike", "Who gets what?", experiment, "router->sink")
+    write_laboratory(tmp_path / "alike.html", more=[one])
+    seen = opener(place=tmp_path / "alike.html")
+    seen.choose("alike")
+    assert seen.page.locator("#legend span:has(svg)").all_inner_texts() == [
+        "user, greedy, cubic: 7 flows",
+        "user, greedy, reno: 7 flows",
+        "poisson, udp: 2 flows",
+    ]
     assert seen.is_quiet()

@@ -45,7 +45,7 @@ TERMS: tuple[Term, ...] = (
     Term("round-trip time", "time from sending a packet to receiving its acknowledgement or "
          "answer (RTT)", ("Round-trip times", "round-trip times", "RTT", "round trip")),
     Term("bandwidth-delay product", "rate times round-trip time: the data in flight when the link "
-         "is busy and its queue is empty"),
+         "is busy and its queue is empty", ("BDP",)),
     Term("buffer", "memory for packets that wait for the link", ("buffers",)),
     Term("utilization", "share of the link's capacity that is used"),
     Term("load", "arrival rate over the link's rate; above 1 the queue grows", ("rho",)),

@@ -215,6 +215,13 @@ class Folklore(ShortStudy):
         "a line of 10 Mbit/s and 40 ms where nothing else is said, with ten small packets a second "
         "that make no two runs alike."
     )
+    labels = (
+        "BDP is the bandwidth-delay product, W the packets that fill the path, p the share of "
+        "packets lost and n the number of flows. Reno, CUBIC and BBR control how much TCP sends; "
+        "PFTK is a formula for Reno's rate. With delayed ACKs the receiver acknowledges every "
+        "second packet. A policer and tbf hold traffic to a rate, the one without a queue, the "
+        "other with one; fq_codel has a queue for each flow."
+    )
     notes = (
         "No source describes these networks: they are small and quick to run. A rule that is said "
         "of any network is tried on several. tbf has exact timers, as in Linux since 2009.",
@@ -230,7 +237,7 @@ class Folklore(ShortStudy):
         held, all_ = verdicts[Verdict.REPRODUCED], len(self.judged)
         return {
             "summary": f"{held} of {all_} rules hold as they are said.",
-            "answer": f"Of {all_} rules that everybody repeats, {held} hold as they are said.",
+            "answer": f"Of the rules that everybody repeats, {held} hold as they are said.",
             "measured": f"{all_} rules, {self.trials[0].runs} runs of each network; "
             + ", ".join(f"{verdict.value}: {n}" for verdict, n in verdicts.items()) + ".",
             "so": "Ask of a rule for which network it was made.",

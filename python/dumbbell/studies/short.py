@@ -214,12 +214,14 @@ class ShortStudy(Reproduction):
         source_url: Address of the source.
         done: Description of the experiments, a paragraph.
         notes: Parameters that the source does not give, with the chosen values; a paragraph each.
+        labels: What the labels of the figure mean, in sentences for its caption.
     """
 
     source: ClassVar[str]
     source_url: ClassVar[str] = ""
     done: ClassVar[str]
     notes: ClassVar[tuple[str, ...]] = ()
+    labels: ClassVar[str] = ""
 
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet."""
@@ -256,8 +258,10 @@ class ShortStudy(Reproduction):
             theory_title="as it is said",
             log_x=True,
         )
-        caption = "A dot is the first network tried; its bar reaches over all of them."
-        return Figure("said", *plot, caption, title="What was measured over what is said")
+        caption = (
+            f"A dot is the first network tried; its bar reaches over all of them. {self.labels}"
+        )
+        return Figure("said", *plot, caption.strip(), title="What was measured over what is said")
 
     @abstractmethod
     def said(self) -> dict[str, Any]:

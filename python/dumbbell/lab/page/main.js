@@ -249,7 +249,7 @@ class Page {
    * @param {any} base the experiment before changes */
   #build(base) {
     this.base = base;
-    this.families = familiesOf(base.groups, base.resolved.probes.length);
+    this.families = familiesOf(base);
     this.names = [...new Set([...this.families.values(), ...legendOf(base).map(({ name }) => name)])];
     const { queue } = this.opened;
     $("queue-name").textContent = base.queues[queue];
