@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 import xml.etree.ElementTree as ET
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ from report_topologies import (
     tree,
 )
 
+from dumbbell import _engine
 from dumbbell.report.drawing import NARROW, WIDE, Style, topology_svg
 from dumbbell.report.layout import lay_out
 from dumbbell.report.topology import Topology, hop_rows
@@ -137,6 +140,29 @@ def test_drawings_are_well_formed_and_inside_their_frame(name: str, style: Style
         x, y = float(box.attrib["x"]), float(box.attrib["y"])
         assert 0 <= x <= x + float(box.attrib["width"]) <= width
         assert 0 <= y <= y + float(box.attrib["height"]) <= height
+
+
+def home(qdisc: dict[str, Any]) -> dict[str, Any]:
+    """A chain as of a twin: five hosts with rates in both directions."""
+    hosts = ["laptop", "router", "modem", "provider", "server"]
+    ends = [end(rate_bps=rate, qdisc=qdisc) for rate in (10_000_000_000, 95_499_000)]
+    links = [link(a, b, *ends) for a, b in pairwise(hosts)]
+    return resolved(links, [("laptop", "server"), ("server", "laptop")])
+
+
+@pytest.mark.parametrize("style", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_a_home_line_fits_its_page(style: Style) -> None:
+    qdisc = json.loads(_engine.parse_qdisc("fq_codel"))
+    read = Topology.from_resolved("x", home(qdisc))
+    root = ET.fromstring(topology_svg(read, style))
+    (least,) = re.findall(r"min-width:(\d+)px", root.attrib["style"])
+    assert int(least) <= style.page_width
+    texts = [text.text or "" for text in root.iter("text")]
+    assert {"laptop", "router", "modem", "provider", "server"} <= set(texts)
+    # Both directions of each of the four links, each with its arrow.
+    arrows = "→←" if style is WIDE else "↓↑"
+    assert [sum(arrow in text for text in texts) for arrow in arrows] == [4, 4]
+    assert sum("95499kbit" in text for text in texts) == 4
 
 
 def test_the_wide_drawing_prints_the_queue_at_every_hop() -> None:

@@ -19,6 +19,7 @@ class Style:
         least_gap: Least distance between columns.
         font_size: Font size of all text.
         full_text: Whether the qdisc is printed on the links, or the rate only.
+        page_width: Width of the page's column that it has to fit.
     """
 
     box_width: float
@@ -26,10 +27,15 @@ class Style:
     least_gap: float
     font_size: float
     full_text: bool
+    page_width: float
 
 
-WIDE = Style(box_width=92, row_height=92, least_gap=120, font_size=12.5, full_text=True)
-NARROW = Style(box_width=62, row_height=64, least_gap=58, font_size=11.5, full_text=False)
+WIDE = Style(
+    box_width=92, row_height=92, least_gap=120, font_size=12.5, full_text=True, page_width=1192
+)
+NARROW = Style(
+    box_width=62, row_height=64, least_gap=58, font_size=11.5, full_text=False, page_width=358
+)
 
 _LEAST_SCALE = 0.9
 """A drawing wider than its page is shrunk by at most this factor; beyond that it scrolls."""
@@ -38,8 +44,11 @@ _MARGIN = 8.0
 _CHARACTER_WIDTH = 0.6
 """Mean width of a character of a sans-serif face, in font sizes; overestimated on purpose."""
 _QUEUE_ROOM = 28.0
-_LONGEST_QDISC = 60
-"""Characters beside a link's text; leaves room for the bars that mark a queue."""
+_QDISC_LENGTHS = (60, 44, 32, 24, 16)
+"""Most characters of a qdisc beside a link: the first with which the drawing fits its page."""
+_DOWN_BOX_HEIGHT = 28.0
+_DOWN_GAP = 58.0
+_BESIDE_LINE = 8.0
 
 
 def topology_svg(topology: Topology, style: Style = WIDE) -> str:
@@ -57,14 +66,27 @@ def topology_svg(topology: Topology, style: Style = WIDE) -> str:
         An ``<svg>`` element with a title for screen readers; all text escaped.
     """
     layout = lay_out(topology)
-    return _Drawing(layout, style).svg(topology.label)
+    drawings: list[_Drawing]
+    if style.full_text:
+        drawings = [_Drawing(layout, style, longest) for longest in _QDISC_LENGTHS]
+    else:
+        drawings = [_Drawing(layout, style), _Downward(layout, style)]
+    fitting = (each for each in drawings if each.fits)
+    return next(fitting, min(drawings, key=lambda each: each.width)).svg(topology.label)
 
 
 class _Drawing:
     """Pixel coordinates of a layout, and the SVG elements."""
 
-    def __init__(self, layout: Layout, style: Style) -> None:
-        self.layout, self.style = layout, style
+    def __init__(
+        self, layout: Layout, style: Style, longest_qdisc: int = _QDISC_LENGTHS[0]
+    ) -> None:
+        self.layout, self.style, self.longest_qdisc = layout, style, longest_qdisc
+        self._place()
+
+    def _place(self) -> None:
+        """Set the positions of columns, and width and height."""
+        layout, style = self.layout, self.style
         self.widths = [
             max([style.box_width]
                 + [self._text_width(self._name(n)) + 14 for n in layout.nodes if n.column == c])
@@ -81,6 +103,11 @@ class _Drawing:
             self.width += self.widths[last] / 2
         arcs = sum(not edge.adjacent for edge in layout.edges)
         self.height = layout.rows * style.row_height + 2 * _MARGIN + arcs * style.font_size * 2
+
+    @property
+    def fits(self) -> bool:
+        """Whether a page of its style shows it without scrolling."""
+        return _LEAST_SCALE * self.width <= self.style.page_width
 
     def _text_width(self, text: str) -> float:
         return len(text) * self.style.font_size * _CHARACTER_WIDTH
@@ -104,7 +131,7 @@ class _Drawing:
     def _hop_lines(self, hop: Hop) -> list[str]:
         if not self.style.full_text:
             return [hop.service] if hop.shaped else []
-        return [f"{hop.rate}, {hop.delay}", _shortened(hop.qdisc)]
+        return [f"{hop.rate}, {hop.delay}", _shortened(hop.qdisc, self.longest_qdisc)]
 
     def _arrowed(self, hop: Hop) -> list[str]:
         return [_with_arrow(line, upward=True) for line in self._hop_lines(hop)[:1]]
@@ -125,11 +152,15 @@ class _Drawing:
             + "</svg>"
         )
 
-    def _box(self, node: Node) -> str:
-        x, width = self.lefts[node.column], self.widths[node.column]
+    def _frame(self, node: Node) -> tuple[float, float, float, float]:
+        """Left edge, vertical middle, width and height of a box."""
         # End hosts stay small whatever the height of their row; routers span all their links.
         height = max(28.0, node.rows * self.style.row_height - 34)
         middle = self._y(node.top + node.rows / 2)
+        return self.lefts[node.column], middle, self.widths[node.column], height
+
+    def _box(self, node: Node) -> str:
+        x, middle, width, height = self._frame(node)
         text = f'<text x="{x + width / 2:.1f}" y="{middle:.1f}" dy=".35em">' + escape(
             self._name(node)
         )
@@ -203,9 +234,96 @@ class _Drawing:
         )
 
 
-def _shortened(qdisc: str) -> str:
+class _Downward(_Drawing):
+    """A drawing whose columns run from top to bottom, for a chain of links on a phone.
+
+    The direction away from the first host is written left of a link, the other one right of it.
+    """
+
+    def _place(self) -> None:
+        nodes, edges = self.layout.nodes, self.layout.edges
+        texts = [
+            line
+            for edge in edges
+            if edge.adjacent
+            for hop in (edge.link.forward, edge.link.reverse)
+            for line in self._arrowed(hop)
+        ]
+        longest = max((self._text_width(text) for text in texts), default=0.0)
+        boxes = [(self._text_width(self._name(node)) + 22) / node.rows for node in nodes]
+        self.row_width = max(self.style.box_width + 8, 2 * (longest + _BESIDE_LINE), *boxes)
+        self.width = self.layout.rows * self.row_width + 2 * _MARGIN
+        arcs = sum(not edge.adjacent for edge in edges)
+        self.height = (
+            self._top(self.layout.columns - 1)
+            + _DOWN_BOX_HEIGHT
+            + _MARGIN
+            + arcs * self.style.font_size * 2
+        )
+
+    def _top(self, column: int) -> float:
+        return _MARGIN + column * (_DOWN_BOX_HEIGHT + _DOWN_GAP)
+
+    def _x(self, row: float) -> float:
+        return _MARGIN + row * self.row_width
+
+    def _frame(self, node: Node) -> tuple[float, float, float, float]:
+        width = max(
+            self.style.box_width,
+            self._text_width(self._name(node)) + 14,
+            (node.rows - 1) * self.row_width + self.style.box_width,
+        )
+        left = self._x(node.top + node.rows / 2) - width / 2
+        return left, self._top(node.column) + _DOWN_BOX_HEIGHT / 2, width, _DOWN_BOX_HEIGHT
+
+    def _edge(self, edge: Edge, number: int) -> str:
+        nodes = self.layout.nodes
+        upper, lower = nodes[edge.left], nodes[edge.right]
+        if not edge.adjacent:
+            return self._arc(upper, lower, number)
+        x1, y1 = self._x(edge.y_left), self._top(upper.column) + _DOWN_BOX_HEIGHT
+        x2, y2 = self._x(edge.y_right), self._top(lower.column)
+        forward, reverse = edge.link.forward, edge.link.reverse
+        down, up = (forward, reverse) if edge.left_to_right else (reverse, forward)
+        middle = (x1 + x2) / 2, (y1 + y2) / 2
+        text = f'<line x1="{x1:.1f}" y1="{y1:.1f}" x2="{x2:.1f}" y2="{y2:.1f}"/>'
+        text += self._side_text(down, *middle, is_left=True)
+        text += self._side_text(up, *middle, is_left=False)
+        if down.shaped:
+            text += _queue_glyph(x1 - _EDGE_OF_BOX - 14, y1 + 4, upward=False)
+        if up.shaped:
+            text += _queue_glyph(x2 + _EDGE_OF_BOX, y2 - 4, upward=True)
+        return text
+
+    def _side_text(self, hop: Hop, x: float, y: float, *, is_left: bool) -> str:
+        text = "".join(f"{line} ↓" if is_left else f"↑ {line}" for line in self._hop_lines(hop)[:1])
+        if not text:
+            return ""
+        away = _BESIDE_LINE + self._text_width(text) / 2
+        weight = ' class="shaped"' if hop.shaped else ""
+        place = x - away if is_left else x + away
+        return f'<text{weight} x="{place:.1f}" y="{y:.1f}" dy=".35em">{escape(text)}</text>'
+
+    def _arc(self, left: Node, right: Node, number: int) -> str:
+        """Draw a link within a row of boxes, or past one, as a curve; the table has its text."""
+        (x1, y1, width, height), (x2, y2, other, _) = self._frame(left), self._frame(right)
+        x1, x2 = x1 + width / 2, x2 + other / 2
+        if left.column == right.column:
+            low = y1 + height * (1 + 0.3 * (number % 3))
+            return (
+                f'<path d="M{x1:.1f},{y1:.1f} C{x1:.1f},{low:.1f} '
+                f'{x2:.1f},{low:.1f} {x2:.1f},{y2:.1f}"/>'
+            )
+        bend = self.width - _MARGIN - number % 3 * self.style.font_size
+        return (
+            f'<path d="M{x1:.1f},{y1:.1f} C{bend:.1f},{y1:.1f} '
+            f'{bend:.1f},{y2:.1f} {x2:.1f},{y2:.1f}"/>'
+        )
+
+
+def _shortened(qdisc: str, longest: int) -> str:
     """Shorten so that a drawing of several hops stays legible; the table has the full text."""
-    return qdisc if len(qdisc) <= _LONGEST_QDISC else f"{qdisc[: _LONGEST_QDISC - 1]}…"
+    return qdisc if len(qdisc) <= longest else f"{qdisc[: longest - 1]}…"
 
 
 def _with_arrow(line: str, *, upward: bool) -> str:
