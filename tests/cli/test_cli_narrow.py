@@ -24,6 +24,7 @@ from dumbbell.cli.terminal.consoles import PrintingConsole
 from dumbbell.cli.terminal.tables import print_table
 from dumbbell.printable import printable
 from dumbbell.studies.traffic_policing import published
+from small_dossiers import SHORT
 from small_networks import home_line, sampled_queue
 
 ROOT = Path(__file__).parents[2]
@@ -111,6 +112,20 @@ def test_run(name: str, here: Path) -> None:
 def test_check(here: Path) -> None:
     Path("line.toml").write_text(home_line("3s", warm_up="1s") + CLAIMS, encoding="utf-8")
     hold(["check", "line.toml", "--replications=3"])
+
+
+def test_judge(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dumbbell.judge.sections.SECTIONS", SHORT)
+    hold(["judge", "bbr", "--against", "cubic", "--no-page"])
+
+
+@pytest.mark.slow
+def test_twin_and_advise(here: Path) -> None:
+    line = ["--up", "10mbit", "--down", "50mbit", "--rtt", "20ms"]
+    waits = ["--loaded-up", "300ms", "--loaded-down", "60ms"]
+    hold(["twin", *line, *waits, "--out", "line", "--replace"])
+    # Commands are to be copied: they stay in one line.
+    hold(["advise", "line", "--for", "call-and-backup"], may_be_longer="    tc qdisc")
 
 
 def test_results(here: Path) -> None:

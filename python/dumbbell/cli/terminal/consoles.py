@@ -73,6 +73,12 @@ def print_sentence(text: Text, console: Console) -> None:
     console.print(text, soft_wrap=not console.is_terminal)
 
 
+def print_to_copy(lines: Iterable[str], console: Console) -> None:
+    """Print commands and configuration, indented. They are to be copied, so none is wrapped."""
+    for line in lines:
+        console.print(Text(f"    {line}"), soft_wrap=True)
+
+
 def standard_error() -> Console:
     """Standard error."""
     return PrintingConsole(sys.stderr)

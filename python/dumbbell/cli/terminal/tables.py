@@ -1,4 +1,4 @@
-"""Tables that fit the terminal: a table that is too wide is transposed.
+"""Tables that fit the terminal: a table that is too wide is set closer, or else transposed.
 
 A table fits if each column has room for its longest number, or for the longest word in a column of
 sentences. Otherwise its rows become columns, a few at a time. If several columns name a row (a
@@ -27,6 +27,8 @@ BETWEEN = 2
 LEAST_OF_SENTENCES = 20
 """Smallest width of a column of sentences."""
 INDENT = 2
+_GAPS = (3, 2)
+"""Spaces between the columns of a table with a box: the first with which it fits."""
 _WIDEST = 10_000
 
 
@@ -47,8 +49,10 @@ def print_table(
     width = console.width
     if table.title:
         console.print(_text(table.title))
-    if found.fits(width) or not console.is_terminal:
-        _print(found.as_it_is(max(width, found.least_width)), console)
+    fitting = [gap for gap in _GAPS if found.least_width(gap) <= width]
+    if fitting or not console.is_terminal:
+        gap = fitting[0] if fitting else _GAPS[0]
+        _print(found.as_it_is(max(width, found.least_width(gap)), gap), console)
     else:
         is_turned = found.n_keys == 1 and found.widest_turned <= width
         for part in found.turned(width) if is_turned else found.blocks(width, beside):
@@ -110,31 +114,25 @@ class _Content:
         word = max((_longest_word(each) for each in texts), default=0)
         return max(word, min(natural, LEAST_OF_SENTENCES))
 
-    @property
-    def least_width(self) -> int:
+    def least_width(self, gap: int) -> int:
         """Width of the table without breaking a number or a word."""
-        return sum(map(self.least, range(len(self.heads)))) + self._between
+        return sum(map(self.least, range(len(self.heads)))) + self._between(gap)
 
-    def fits(self, width: int) -> bool:
-        """Whether the table fits as it is."""
-        return self.least_width <= width
+    def _between(self, gap: int) -> int:
+        return _taken_between(len(self.heads), gap, has_box=self.table.box is not None)
 
-    @property
-    def _between(self) -> int:
-        return _taken_between(len(self.heads), has_box=self.table.box is not None)
-
-    def as_it_is(self, width: int) -> Table:
+    def as_it_is(self, width: int, gap: int) -> Table:
         """The table with column widths that break nothing; columns of sentences get the remaining
         width.
         """
         natural = [self.natural(at) for at in range(len(self.heads))]
         widths = [self.least(at) for at in range(len(self.heads))]
-        left = width - self._between - sum(widths)
+        left = width - self._between(gap) - sum(widths)
         for at in sorted(range(len(widths)), key=lambda at: natural[at] - widths[at]):
             more = min(natural[at] - widths[at], max(left, 0))
             widths[at] += more
             left -= more
-        shown = _styled(self.table.box, show_header=self.table.show_header)
+        shown = _styled(self.table.box, gap, show_header=self.table.show_header)
         for at, column in enumerate(self.table.columns):
             _add_column(shown, self.heads[at], column, widths[at])
         for row in self.rows:
@@ -246,13 +244,14 @@ def _wrapped(text: Text, width: int) -> RenderableType:
     return grid
 
 
-def _styled(lines: box.Box | None, *, show_header: bool = True) -> Table:
-    return Table(box=lines, show_header=show_header, pad_edge=False, padding=(0, 1))
+def _styled(lines: box.Box | None, gap: int = _GAPS[0], *, show_header: bool = True) -> Table:
+    padding = (0, 1) if gap == _GAPS[0] else (0, 1, 0, 0)
+    return Table(box=lines, show_header=show_header, pad_edge=False, padding=padding)
 
 
-def _taken_between(columns: int, *, has_box: bool = True) -> int:
-    """Width of a table's separators: three between columns, and an edge at both ends."""
-    return 3 * (columns - 1) + 2 if has_box else 2 * (columns - 1)
+def _taken_between(columns: int, gap: int = _GAPS[0], *, has_box: bool = True) -> int:
+    """Width of a table's separators: those between columns, and an edge at both ends."""
+    return gap * (columns - 1) + 2 if has_box else (gap - 1) * (columns - 1)
 
 
 def _add_column(table: Table, head: Text, column: Column, width: int) -> None:

@@ -162,7 +162,7 @@ def _print_none(why: str) -> None:
 def _print(advice: Advice, known: KnownLine, promised: list[Predicted]) -> None:
     from rich.text import Text
 
-    from dumbbell.cli.terminal.consoles import print_sentence, standard_output
+    from dumbbell.cli.terminal.consoles import print_sentence, print_to_copy, standard_output
     from dumbbell.cli.terminal.tables import print_table
     from dumbbell.cli.twin.table import predicted_table
     from dumbbell.twin.advice.words import answer, caution, runner_up, trials_table
@@ -170,12 +170,10 @@ def _print(advice: Advice, known: KnownLine, promised: list[Predicted]) -> None:
     console = standard_output()
     print_sentence(Text(answer(advice), style="bold"), console)
     best = advice.best.candidate
-    for line in best.tc_lines:
-        print_sentence(Text(f"    {line}"), console)
+    print_to_copy(best.tc_lines, console)
     if best.sqm_stanza:
         console.print(Text("/etc/config/sqm of OpenWrt:"))
-        for line in best.sqm_stanza.splitlines():
-            print_sentence(Text(f"    {line}"), console)
+        print_to_copy(best.sqm_stanza.splitlines(), console)
     print_table(trials_table(advice), console, keys=1)
     print_sentence(Text(runner_up(advice)), console)
     print_sentence(Text(caution(advice, known), style="dim"), console)

@@ -148,8 +148,8 @@ def summary(judged: Sequence[Judged], source: EnsembleRun | None) -> str:
             f"{first['mean_qdisc_length_l2']:.1f} packets."
         )
     sentences.append(
-        "What the source calls policing is a shaper with a queue of 20 packets: it delays what "
-        "has no token, where a policer would drop it."
+        "What the source calls policing is a token bucket with a queue of 20 packets: it delays "
+        "what has no token, where a policer would drop it."
     )
     return " ".join(sentences)
 
