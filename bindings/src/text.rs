@@ -132,6 +132,11 @@ fn shown_size(size_bytes: u64) -> String {
 }
 
 #[pyfunction]
+fn shown_rate(bytes_per_s: u64) -> String {
+    tc::units::shown::rate(bytes_per_s)
+}
+
+#[pyfunction]
 fn shown_time(time_ns: u64) -> String {
     tc::units::shown::time_ns(time_ns)
 }
@@ -201,6 +206,7 @@ pub fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(shaped_bps, module)?)?;
     module.add_function(wrap_pyfunction!(qdisc_lines, module)?)?;
     module.add_function(wrap_pyfunction!(shown_qdiscs, module)?)?;
+    module.add_function(wrap_pyfunction!(shown_rate, module)?)?;
     module.add_function(wrap_pyfunction!(shown_size, module)?)?;
     module.add_function(wrap_pyfunction!(shown_time, module)?)?;
     module.add_function(wrap_pyfunction!(congestion_controllers, module)?)?;

@@ -44,6 +44,8 @@ pub enum DropReason {
     ChokeChosen = 18,
     /// No filter matched, and drr or hfsc has no default class.
     NoClass = 19,
+    /// cake's filter of acknowledgements: a newer one says the same.
+    AckFilter = 20,
 }
 
 /// The counter of a queue that a dropped packet adds to.
@@ -78,7 +80,8 @@ impl DropReason {
             | DropReason::Pi2
             | DropReason::Pi2AtEnqueue
             | DropReason::ChokeMatch
-            | DropReason::ChokeChosen => DropCause::QueueManagement,
+            | DropReason::ChokeChosen
+            | DropReason::AckFilter => DropCause::QueueManagement,
             DropReason::Policed => DropCause::Policer,
             DropReason::LinkLoss | DropReason::NetemLoss => DropCause::Loss,
         }

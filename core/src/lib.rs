@@ -4,6 +4,8 @@
 //! Nothing here depends on what is simulated. The guest of the kernel in virtual time uses the same code, so
 //! its measurements have the same meaning.
 
+pub mod acknowledgement;
+pub mod cake_samples;
 pub mod chunked_vec;
 pub mod crossing;
 pub mod datagram;

@@ -1,5 +1,7 @@
 //! Statistics of disciplines beyond the common counters: the `xstats` of linux/pkt_sched.h, Linux 6.1.
 
+use dumbbell_core::cake_samples::CakeState;
+
 /// Statistics of a discipline.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct XStats {
@@ -60,6 +62,18 @@ impl XStats {
         })
     }
 
+    /// Of cake, which has dropped `drops` in total. It does not count drops over its limit of memory apart: once
+    /// it was over the limit, all drops count as such.
+    pub fn of_cake(cake: &CakeState, drops: u32) -> XStats {
+        let marked: u64 = cake.tins.iter().map(|tin| tin.totals.marked_pkts).sum();
+        let is_within = cake.most_memory_bytes <= cake.memory_limit_bytes;
+        XStats {
+            dropped_by_algorithm: if is_within { drops } else { 0 },
+            marked: marked as u32,
+            ..XStats::default()
+        }
+    }
+
     /// Sum over a discipline and its children.
     pub fn with(self, child: XStats) -> XStats {
         XStats {
@@ -94,6 +108,17 @@ mod tests {
         let own = XStats::read("codel", 10, &said).unwrap();
         assert_eq!((own.dropped_by_algorithm, own.marked), (6, 6));
         assert_eq!(own.delay_ns, Some(5_100_000));
+    }
+
+    #[test]
+    fn drops_of_cake_are_its_algorithms_while_memory_suffices() {
+        let mut cake = CakeState {
+            memory_limit_bytes: 10,
+            ..CakeState::default()
+        };
+        assert_eq!(XStats::of_cake(&cake, 7).dropped_by_algorithm, 7);
+        cake.most_memory_bytes = 11;
+        assert_eq!(XStats::of_cake(&cake, 7).dropped_by_algorithm, 0);
     }
 
     #[test]

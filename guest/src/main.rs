@@ -10,6 +10,7 @@
 //!
 //! `dumbbell-guest confine ...` runs on the host: it restricts the kernel to the files that it needs.
 
+mod cake;
 mod capture;
 mod capture_file;
 mod checksum;
@@ -115,7 +116,7 @@ fn run() -> Result<(), GuestError> {
         result["programs"] = told.ended;
         result["zero_wall_ns"] = json!(told.zero_wall_ns);
     }
-    output::write(&job.output, &report.tables(), report.writes(), result)
+    output::write(&job.output, &report.tables(), &report.beside(), result)
 }
 
 /// Sets up the hosts, their devices, queues and routes.

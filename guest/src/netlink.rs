@@ -1,9 +1,11 @@
 //! Counters of queueing disciplines over route netlink (RFC 3549; linux/rtnetlink.h,
 //! linux/gen_stats.h).
 
+use crate::cake;
 use crate::discipline::XStats;
 use crate::error::{ErrorContext, GuestError};
 use crate::sys::Socket;
+use dumbbell_core::cake_samples::CakeState;
 use std::collections::HashMap;
 
 const RTM_GETQDISC: u16 = 38;
@@ -37,10 +39,11 @@ pub struct QdiscCounters {
 }
 
 /// A discipline of a device.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct QdiscEntry {
     parent: u32,
     counted: QdiscCounters,
+    cake: Option<CakeState>,
 }
 
 /// (device index, handle) to counters.
@@ -52,6 +55,23 @@ pub fn of(disciplines: &Disciplines, (device, handle): (u32, u32)) -> QdiscCount
         return QdiscCounters::default();
     };
     let mut counted = found.counted;
+    for child in children(disciplines, (device, handle)) {
+        counted.own = counted.own.with(of(disciplines, (device, child)).own);
+    }
+    counted
+}
+
+/// The state of a discipline that is cake, or of an only child that is.
+pub fn cake(disciplines: &Disciplines, (device, handle): (u32, u32)) -> Option<CakeState> {
+    let own = disciplines.get(&(device, handle))?.cake.clone();
+    match children(disciplines, (device, handle))[..] {
+        [child] if own.is_none() => cake(disciplines, (device, child)),
+        _ => own,
+    }
+}
+
+/// Handles of the children of a discipline.
+fn children(disciplines: &Disciplines, (device, handle): (u32, u32)) -> Vec<u32> {
     // The parent of a child is a class of the discipline: the same major number.
     let is_child = |(key, child): &(&(u32, u32), &QdiscEntry)| {
         key.0 == device && key.1 != handle && child.parent >> 16 == handle >> 16
@@ -59,10 +79,7 @@ pub fn of(disciplines: &Disciplines, (device, handle): (u32, u32)) -> QdiscCount
     let children = disciplines.iter().filter(is_child);
     let mut handles: Vec<u32> = children.map(|(key, _)| key.1).collect();
     handles.sort_unstable();
-    for child in handles {
-        counted.own = counted.own.with(of(disciplines, (device, child)).own);
-    }
-    counted
+    handles
 }
 
 /// Packets in disciplines; parents count those of their children too.
@@ -110,9 +127,17 @@ fn messages(mut bytes: &[u8], found: &mut Disciplines) -> bool {
                 let kind = kind.strip_suffix(&[0]).unwrap_or(kind);
                 let kind = std::str::from_utf8(kind).unwrap_or_default();
                 let stats = attribute(attributes, TCA_STATS2);
+                let cake = stats
+                    .filter(|_| kind == "cake")
+                    .and_then(|stats| cake::read(attribute(stats, TCA_STATS_APP)?));
+                let mut counted = stats.map(|stats| counted(kind, stats)).unwrap_or_default();
+                if let Some(cake) = &cake {
+                    counted.own = XStats::of_cake(cake, counted.drops);
+                }
                 let found_here = QdiscEntry {
                     parent: u32_at(body, 12),
-                    counted: stats.map(|stats| counted(kind, stats)).unwrap_or_default(),
+                    counted,
+                    cake,
                 };
                 found.insert(key, found_here);
             }
@@ -143,30 +168,34 @@ fn counted(kind: &str, stats: &[u8]) -> QdiscCounters {
     counted
 }
 
-fn attribute(mut bytes: &[u8], wanted: u16) -> Option<&[u8]> {
-    while bytes.len() >= 4 {
-        let length = usize::from(u16_at(bytes, 0));
-        if length < 4 || length > bytes.len() {
-            return None;
-        }
+/// The value of the first attribute of this type.
+pub fn attribute(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
+    let mut all = attributes(bytes);
+    all.find(|(kind, _)| *kind == wanted)
+        .map(|(_, value)| value)
+}
+
+/// Types and values of attributes, up to one that is broken.
+pub fn attributes(mut bytes: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
+    std::iter::from_fn(move || {
+        let length = usize::from(u16_at(bytes.get(..4)?, 0));
+        let value = bytes.get(4..length)?;
         // The two upper bits are flags.
-        if u16_at(bytes, 2) & 0x3fff == wanted {
-            return Some(&bytes[4..length]);
-        }
+        let kind = u16_at(bytes, 2) & 0x3fff;
         bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
-    }
-    None
+        Some((kind, value))
+    })
 }
 
 fn u16_at(bytes: &[u8], at: usize) -> u16 {
     u16::from_ne_bytes(bytes[at..at + 2].try_into().expect("two bytes"))
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
+pub fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_ne_bytes(bytes[at..at + 4].try_into().expect("four bytes"))
 }
 
-fn u64_at(bytes: &[u8], at: usize) -> u64 {
+pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes[at..at + 8].try_into().expect("eight bytes"))
 }
 
@@ -223,6 +252,7 @@ mod tests {
                 own,
                 ..QdiscCounters::default()
             },
+            cake: None,
         };
         let found = Disciplines::from([
             ((1, 0x10_0000), with(u32::MAX, XStats::default())),

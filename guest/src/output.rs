@@ -8,18 +8,18 @@ use std::fs::{self, File};
 use std::io::{BufWriter, Write};
 use std::path::Path;
 
-/// Writes `columns.bin` and `result.json`. A table `beside` the others is not part of the digest.
+/// Writes `columns.bin` and `result.json`. Tables `beside` the others are not part of the digest.
 pub fn write(
     folder: &Path,
     tables: &Tables,
-    beside: Option<Table>,
+    beside: &[Table],
     mut result: Value,
 ) -> Result<(), GuestError> {
     let what = || format!("writing to {}", folder.display());
     let file = File::create(folder.join("columns.bin")).context(what)?;
     let mut file = BufWriter::new(file);
     let mut described = Vec::new();
-    for table in tables.0.iter().chain(&beside) {
+    for table in tables.0.iter().chain(beside) {
         for column in &table.columns {
             let (kind, bytes): (&str, Vec<u8>) = match &column.values {
                 Values::I64(values) => (

@@ -5,6 +5,7 @@ use crate::messages::Datagram;
 use crate::netlink::QdiscCounters;
 use crate::probes::Echo;
 use crate::tcp_flow::TcpRecord;
+use dumbbell_core::cake_samples::CakeSamples;
 use dumbbell_core::time::Time;
 
 /// Measurements of a UDP flow.
@@ -38,6 +39,8 @@ pub struct Records {
     pub at_end: Vec<QueueCounters>,
     /// Counters at the sampling instants.
     pub samples: Vec<(Time, Vec<QueueCounters>)>,
+    /// Cakes at the sampling instants.
+    pub cakes: CakeSamples,
     /// Packets at watched queues, by queue.
     pub passages: Vec<(usize, Vec<QueuedPacket>)>,
     /// Number of messages sent and received.

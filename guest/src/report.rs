@@ -101,9 +101,15 @@ impl<'a> Report<'a> {
         ])
     }
 
+    /// Tables that are not part of the digest.
+    pub fn beside(&self) -> Vec<Table> {
+        let cakes = self.records.cakes.tables();
+        self.writes().into_iter().chain(cakes).collect()
+    }
+
     /// What applications have handed to TCP, a row a flow over TCP and sampling instant, where it
     /// is asked for: beside the tables, so that the digest is what it is without.
-    pub fn writes(&self) -> Option<Table> {
+    fn writes(&self) -> Option<Table> {
         let mut rows = TableBuilder::new("flow_writes")
             .i64(&["t_ns"])
             .i32(&["flow"])

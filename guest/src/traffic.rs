@@ -533,8 +533,15 @@ impl<'a> Traffic<'a> {
     }
 
     fn sample(&mut self, time: Time) -> Result<(), GuestError> {
-        let counters = self.counters()?.0;
-        self.records.samples.push((time, counters));
+        let by_host = self.disciplines()?;
+        self.records
+            .samples
+            .push((time, self.counters_in(&by_host)));
+        for (queue, ((host, device, handle), _)) in self.places.iter().enumerate() {
+            if let Some(cake) = netlink::cake(&by_host[*host], (*device, *handle)) {
+                self.records.cakes.push(time, queue, cake);
+            }
+        }
         for tcp in self.tcp_flows() {
             let seen = tcp.look()?;
             tcp.record.samples.push(seen);
@@ -575,13 +582,22 @@ impl<'a> Traffic<'a> {
 
     /// The counters of every queue, and the number of packets in disciplines.
     fn counters(&self) -> Result<(Vec<QueueCounters>, u64), GuestError> {
-        let by_host = self.netlink.iter().map(netlink::disciplines);
-        let by_host: Vec<Disciplines> = by_host.collect::<Result<_, _>>()?;
+        let by_host = self.disciplines()?;
         let held = by_host.iter().map(netlink::held).sum();
+        Ok((self.counters_in(&by_host), held))
+    }
+
+    /// The disciplines of every host.
+    fn disciplines(&self) -> Result<Vec<Disciplines>, GuestError> {
+        self.netlink.iter().map(netlink::disciplines).collect()
+    }
+
+    /// The counters of every queue among the disciplines of every host.
+    fn counters_in(&self, by_host: &[Disciplines]) -> Vec<QueueCounters> {
         let of = |(host, device, handle): QdiscPlace| netlink::of(&by_host[host], (device, handle));
         let both = |(queue, after): &(QdiscPlace, Option<QdiscPlace>)| {
             (of(*queue), after.map(of).unwrap_or_default())
         };
-        Ok((self.places.iter().map(both).collect(), held))
+        self.places.iter().map(both).collect()
     }
 }

@@ -78,6 +78,7 @@ __all__ = [
     "shaped_bps",
     "shorter_packet_scripts",
     "shown_qdiscs",
+    "shown_rate",
     "shown_size",
     "shown_time",
     "simulate",
@@ -242,6 +243,9 @@ def shown_qdiscs(qdisc_json: str, *, mtu_bytes: int) -> str:
         qdisc_json: As ``parse_qdisc`` gives it.
         mtu_bytes: Of the device, from which the kernel takes what the words leave out.
     """
+
+def shown_rate(bytes_per_s: int) -> str:
+    """A rate of bytes per second as tc shows it, in bits: an integer of ``bit`` to ``Tbit``."""
 
 def shown_size(size_bytes: int) -> str:
     """A size as tc shows it: rounded to ``Kb`` or ``Mb`` where that is near."""

@@ -33,6 +33,7 @@ from dumbbell._engine import (
     parse_rate_bps,
     parse_size_bytes,
     parse_time_ns,
+    shown_rate,
     shown_size,
     shown_time,
 )
@@ -75,6 +76,7 @@ __all__ = [
     "render_police",
     "render_qdisc",
     "shown_qdiscs",
+    "shown_rate",
     "shown_size",
     "shown_time",
     "split_script",

@@ -19,13 +19,16 @@
 //! | `wash` | yes |
 //! | `split-gso` | yes, at the root |
 //! | `nat`, firewall marks, socket priorities, filters that choose a queue | no |
-//! | `ack-filter`, `autorate-ingress` | no |
+//! | `ack-filter`, `ack-filter-aggressive`: see `ack_filter` | yes |
+//! | `autorate-ingress` | no |
 //!
 //! Linux hashes addresses, ports and protocol with a key drawn at boot, and hosts into 1024 buckets. Here the
 //! key comes from the queue's random stream, so which conversations share a queue differs between
 //! replications, and two hosts never share a bucket.
 
+mod ack_filter;
 mod cobalt;
+mod counted;
 mod dscp;
 mod size;
 mod tin;
@@ -33,12 +36,15 @@ mod tin;
 use super::flow_queues::{Packets, mixed};
 use super::setting::Ends;
 use super::{Build, Dequeued, Discipline, DropReason, Events, Setting};
+use ack_filter::AckFilter;
+use counted::Sizes;
 use dscp::OfDscp;
+use dumbbell_core::cake_samples::CakeState;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Cake as Config;
-use dumbbell_tc::qdisc::cake::Isolation;
+use dumbbell_tc::qdisc::cake::{AckFiltering, Isolation};
 use size::{ByteTime, Counted};
 use std::sync::Arc;
 use tin::{Isolated, Tin};
@@ -53,11 +59,15 @@ const ECN_MASK: u8 = 0b11;
 #[derive(Debug, Clone)]
 pub struct Cake {
     tins: Vec<Tin>,
+    /// Indices of the tins from the lowest priority to the highest.
+    in_order: &'static [usize],
+    sizes: Sizes,
     of_dscp: &'static OfDscp,
     packets: Packets,
     counted: Counted,
     /// Time per byte at the whole bandwidth.
     byte_time: ByteTime,
+    bytes_per_s: u64,
     is_shaped: bool,
     /// Earliest time at which the bandwidth allows the next packet.
     next_ns: i64,
@@ -69,6 +79,7 @@ pub struct Cake {
     wash: bool,
     counts_drops: bool,
     splits_gso: bool,
+    ack_filter: Option<AckFilter>,
     memory_limit_bytes: u64,
     ends: Arc<[Ends]>,
     key: u64,
@@ -90,10 +101,13 @@ impl Build<Config> for Cake {
         let mut random = setting.stream();
         Cake {
             tins: tins.collect(),
+            in_order: dscp::in_order(config.tins),
+            sizes: Sizes::NONE,
             of_dscp: dscp::of_dscp(config.tins),
             packets: Packets::new(setting.overhead_bytes),
             counted: Counted::new(config, setting.overhead_bytes),
             byte_time: ByteTime::new(bytes_per_s),
+            bytes_per_s,
             is_shaped: bytes_per_s > 0,
             next_ns: 0,
             failsafe_ns: 0,
@@ -102,11 +116,24 @@ impl Build<Config> for Cake {
             wash: config.wash,
             counts_drops: config.ingress,
             splits_gso: config.split_gso,
+            ack_filter: match config.ack_filter {
+                AckFiltering::Off => None,
+                AckFiltering::Conservative => Some(AckFilter::new(false)),
+                AckFiltering::Aggressive => Some(AckFilter::new(true)),
+            },
             memory_limit_bytes: memory_limit_bytes(config, frame_bytes),
             ends: Arc::clone(&setting.ends),
             key: random.next_u64(),
             random,
         }
+    }
+}
+
+/// Whether a discipline or one inside it reads the headers of acknowledgements.
+pub fn reads_acknowledgements(config: &crate::Config) -> bool {
+    match config {
+        crate::Config::Cake(cake) => cake.ack_filter != AckFiltering::Off,
+        other => other.children().any(reads_acknowledgements),
     }
 }
 
@@ -186,6 +213,7 @@ impl Cake {
             let Some(packet) = tin.pop(at, &mut self.packets) else {
                 break;
             };
+            tin.totals.dropped_pkts += 1;
             let queue = &mut tin.queues[usize::from(at)];
             queue.cobalt.on_overflow(&tin.parameters, now_ns);
             let is_newest = longest == arriving && queue.waiting.is_empty();
@@ -199,6 +227,30 @@ impl Cake {
             }
         }
         has_refused
+    }
+
+    /// Drops the acknowledgement that the newest packet of this queue makes redundant.
+    #[inline(never)]
+    fn filter_acknowledgements(
+        &mut self,
+        (index, at): (usize, u16),
+        now_ns: i64,
+        events: &mut Events,
+    ) {
+        let header = events.acknowledgement.take();
+        let Some(filter) = &mut self.ack_filter else {
+            return;
+        };
+        let tin = &mut self.tins[index];
+        let waiting = tin.queues[usize::from(at)].waiting;
+        let redundant = filter.on_arrival(header, waiting, &self.packets);
+        let dropped = redundant.and_then(|place| tin.take_out(at, place, &mut self.packets));
+        let Some(packet) = dropped else { return };
+        tin.totals.ack_dropped_pkts += 1;
+        if self.counts_drops {
+            self.advance_shaper(index, self.counted.bytes(&packet), now_ns, true);
+        }
+        events.drop(packet, DropReason::AckFilter);
     }
 
     /// Charges the transmission time of these bytes to the tin and the shaper.
@@ -275,6 +327,7 @@ impl Cake {
                 0
             };
             let (parameters, random) = (tin.parameters, &mut self.random);
+            let marked_before = events.marked.len();
             let queue = &mut tin.queues[usize::from(at)];
             let is_last = queue.waiting.is_empty();
             let verdict = queue.cobalt.judge(
@@ -288,10 +341,14 @@ impl Cake {
                 random,
                 events,
             );
+            tin.totals.marked_pkts += (events.marked.len() - marked_before) as u64;
             let Some(reason) = verdict.filter(|_| !is_last) else {
+                let sojourn_ns = now_ns - packet.arrived.as_ns() as i64;
+                counted::count_departure(&mut tin.totals, sojourn_ns as u64);
                 self.charge(index, at, &packet, now_ns, false);
                 return Turn::Leaves(packet);
             };
+            tin.totals.dropped_pkts += 1;
             events.drop(packet, reason);
             if self.counts_drops {
                 self.charge(index, at, &packet, now_ns, true);
@@ -337,7 +394,13 @@ impl Discipline for Cake {
             }
         }
         tin.push(at, packet, &mut self.packets);
+        self.counted.observe(&packet, &mut self.sizes);
+        let memory_bytes = self.packets.memory_bytes;
+        self.sizes.most_memory_bytes = self.sizes.most_memory_bytes.max(memory_bytes);
         tin.on_arrival(at, &mut self.random);
+        if self.ack_filter.is_some() {
+            self.filter_acknowledgements((index, at), now_ns, events);
+        }
         if self.packets.memory_bytes <= self.memory_limit_bytes {
             return Ok(());
         }
@@ -390,6 +453,19 @@ impl Discipline for Cake {
         Some(u16::from(
             self.of_dscp[usize::from(packet.traffic_class >> 2)],
         ))
+    }
+
+    fn cake(&self) -> Option<CakeState> {
+        let tins = self.in_order.iter().map(|index| self.tins[*index].state());
+        Some(CakeState {
+            network_bytes: self.sizes.network_bytes,
+            adjusted_bytes: self.sizes.adjusted_bytes,
+            mean_header_bytes: self.sizes.mean_header_bytes(),
+            most_memory_bytes: self.sizes.most_memory_bytes,
+            memory_limit_bytes: self.memory_limit_bytes,
+            capacity_bytes_per_s: self.bytes_per_s,
+            tins: tins.collect(),
+        })
     }
 
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {

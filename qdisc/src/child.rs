@@ -5,6 +5,7 @@ use super::fifo::Limit;
 use super::{
     Config, Dequeued, DropReason, Events, Held, Qdisc, Setting, Statistics, drr, hfsc, htb,
 };
+use dumbbell_core::cake_samples::CakeState;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Filter;
@@ -109,6 +110,11 @@ impl Child {
     /// The discipline's own statistics.
     pub fn statistics(&self) -> Statistics {
         self.qdisc.statistics()
+    }
+
+    /// See [`Discipline::cake`](super::Discipline::cake).
+    pub fn cake(&self) -> Option<CakeState> {
+        self.qdisc.cake()
     }
 
     /// See [`Discipline::class_of`](super::Discipline::class_of).

@@ -1,5 +1,6 @@
 //! Side effects of disciplines on packets.
 
+use dumbbell_core::acknowledgement::Acknowledgement;
 use dumbbell_core::packet::Packet;
 
 pub use dumbbell_core::drop::{DropCause, DropReason};
@@ -17,6 +18,8 @@ pub struct Events {
     pub for_root: Vec<Packet>,
     /// Whether the packet being enqueued is such a copy, which is not duplicated again.
     pub is_copy: bool,
+    /// The header of the packet being enqueued, if it is an acknowledgement and the discipline reads it.
+    pub acknowledgement: Option<Acknowledgement>,
     /// Packets that netem started to delay: their sender's host no longer counts them as queued.
     pub delayed: Vec<Packet>,
     /// Whether delayed packets are reported.

@@ -78,6 +78,10 @@ impl QueueEnds {
     }
 }
 
+/// The place of a packet in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place(pub u32);
+
 /// A packet in its queue.
 #[derive(Debug, Clone, Copy)]
 struct Slot {
@@ -178,6 +182,45 @@ impl Packets {
         }
         let packet = self.slots[place as usize].packet;
         Some((packet, self.forget(place)))
+    }
+
+    /// The place of the newest packet of a queue.
+    pub fn newest(&self, queue: QueueEnds) -> Option<Place> {
+        (queue.tail != NONE).then_some(Place(queue.tail))
+    }
+
+    /// The packet at a place.
+    pub fn packet(&self, place: Place) -> &Packet {
+        &self.slots[place.0 as usize].packet
+    }
+
+    /// The places of the packets of a queue, oldest first.
+    pub fn places(&self, queue: QueueEnds) -> impl Iterator<Item = Place> {
+        let mut place = queue.head;
+        std::iter::from_fn(move || {
+            let slot = self.slots.get(place as usize)?;
+            let found = Place(place);
+            place = slot.next;
+            Some(found)
+        })
+    }
+
+    /// Removes the packet at a place from its queue, in time linear in the number of packets before it.
+    /// Returns it with its bytes on the wire.
+    pub fn take_out(&mut self, queue: &mut QueueEnds, place: Place) -> Option<(Packet, u32)> {
+        if queue.head == place.0 {
+            return self.pop(queue);
+        }
+        let mut places = self.places(*queue);
+        let before = places.find(|each| self.slots[each.0 as usize].next == place.0)?;
+        drop(places);
+        let after = self.slots[place.0 as usize].next;
+        self.slots[before.0 as usize].next = after;
+        if after == NONE {
+            queue.tail = before.0;
+        }
+        let packet = self.slots[place.0 as usize].packet;
+        Some((packet, self.forget(place.0)))
     }
 
     /// Frees the place of a packet removed from its queue. Returns its bytes on the wire.
@@ -384,6 +427,16 @@ mod tests {
     fn packets_leave_a_queue_at_both_ends() {
         let packet = |number| Packet::new(PacketKind::Udp, 0, number, 100, Time::ZERO);
         let mut packets = Packets::new(14);
+        let mut taken = QueueEnds::EMPTY;
+        for number in 1..=4 {
+            packets.push(&mut taken, packet(number));
+        }
+        for (at, number) in [(1, 2), (2, 4), (0, 1), (0, 3)] {
+            let place = packets.places(taken).nth(at).unwrap();
+            let found = packets.take_out(&mut taken, place);
+            assert_eq!(found, Some((packet(number), 114)));
+        }
+        assert!(taken.is_empty());
         let (mut one, mut other) = (QueueEnds::EMPTY, QueueEnds::EMPTY);
         for number in 1..=3 {
             assert_eq!(packets.push(&mut one, packet(number)), 114);

@@ -39,6 +39,7 @@ pub mod tbf;
 mod timers;
 pub mod token_bucket;
 
+pub use cake::reads_acknowledgements;
 pub use child::Child;
 pub use events::{DropReason, Events};
 pub use fq::paces;
@@ -51,6 +52,7 @@ use choke::Choke;
 use codel::Codel;
 use drr::Drr;
 use dualpi2::Dualpi2;
+use dumbbell_core::cake_samples::CakeState;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use ets::Ets;
@@ -122,6 +124,11 @@ pub trait Discipline {
     /// Its own statistics.
     fn statistics(&self) -> Statistics {
         Statistics::NONE
+    }
+
+    /// The state of cake, if it is one, or if all its packets pass one.
+    fn cake(&self) -> Option<CakeState> {
+        None
     }
 
     /// The queue of a packet according to its headers, as a number that is constant during a run: a band or
@@ -284,6 +291,13 @@ macro_rules! disciplines {
             pub fn statistics(&self) -> Statistics {
                 match self {
                     $(Qdisc::$variant(state) => state.statistics(),)+
+                }
+            }
+
+            /// See [`Discipline::cake`].
+            pub fn cake(&self) -> Option<CakeState> {
+                match self {
+                    $(Qdisc::$variant(state) => state.cake(),)+
                 }
             }
 

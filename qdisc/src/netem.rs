@@ -45,6 +45,7 @@ use super::{Build, Child, Dequeued, Discipline, DropReason, Events, Held, Settin
 use chance::{Chance, Correlated};
 use corruption::Corruption;
 use distribution::Jitter;
+use dumbbell_core::cake_samples::CakeState;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
@@ -419,6 +420,10 @@ impl Discipline for Netem {
     fn backlog(&self) -> (u32, u64) {
         let (packets, bytes) = { self.child.as_ref() }.map_or((0, 0), Child::backlog);
         (self.len() as u32 + packets, self.backlog_bytes + bytes)
+    }
+
+    fn cake(&self) -> Option<CakeState> {
+        self.child.as_ref()?.cake()
     }
 
     #[inline]

@@ -369,7 +369,7 @@ fn htbs(children: BoxedStrategy<Qdisc>) -> impl Strategy<Value = Qdisc> {
 }
 
 fn cakes() -> impl Strategy<Value = Qdisc> {
-    use cake::{Isolation, LinkLayer, Tins};
+    use cake::{AckFiltering, Isolation, LinkLayer, Tins};
     let tins = prop::sample::select(vec![
         Tins::Besteffort,
         Tins::Diffserv3,
@@ -388,13 +388,18 @@ fn cakes() -> impl Strategy<Value = Qdisc> {
         Isolation::TripleIsolate,
     ]);
     let layers = prop::sample::select(vec![LinkLayer::Noatm, LinkLayer::Atm, LinkLayer::Ptm]);
-    let words = (tins, isolations, layers, any::<[bool; 4]>());
+    let filters = prop::sample::select(vec![
+        AckFiltering::Off,
+        AckFiltering::Conservative,
+        AckFiltering::Aggressive,
+    ]);
+    let words = (tins, isolations, layers, any::<[bool; 4]>(), filters);
     let rates = prop_oneof![Just(0), rates_bps()];
     let framing = (-64..=256i32, 0..=256u32);
     let rtts = prop_oneof![1..=u64::from(u32::MAX), 1..200_000u64].prop_map(|us| us * 1000);
     let memory = prop::option::of(1..=u32::MAX);
     (words, rates, framing, rtts, memory).prop_map(|(words, rate, framing, rtt_ns, memory)| {
-        let (tins, isolation, link_layer, [wash, ingress, split_gso, raw]) = words;
+        let (tins, isolation, link_layer, [wash, ingress, split_gso, raw], ack_filter) = words;
         Qdisc::Cake(Cake {
             bandwidth_bps: rate,
             tins,
@@ -402,6 +407,7 @@ fn cakes() -> impl Strategy<Value = Qdisc> {
             wash,
             ingress,
             split_gso,
+            ack_filter,
             rtt_ns,
             raw,
             overhead_bytes: framing.0,

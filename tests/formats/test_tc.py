@@ -16,6 +16,8 @@ from dumbbell import units
 from dumbbell.backends import simulate
 from dumbbell.errors import DumbbellError
 from dumbbell.formats import FormatError, read_tc, tc_iterate_text, tc_json, tc_reader, tc_text
+from dumbbell.formats.logs.tc import read_tc_log
+from dumbbell.formats.logs.text import LogText
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run
 
@@ -305,3 +307,39 @@ def test_a_file_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     (tmp_path / "zero.txt").symlink_to("/dev/zero")
     with pytest.raises(FormatError, match=r"'more than 1000 bytes'.*at most 1000 bytes are"):
         read_tc(tmp_path / "zero.txt")
+
+
+@pytest.mark.parametrize("words", ["diffserv3", "diffserv4", "diffserv8", "besteffort"])
+def test_tins_of_cake_are_printed_and_read_back(words: str, tmp_path: Path) -> None:
+    run = a_run(f"cake bandwidth 1mbit {words}")
+    tins = {
+        name: run.column("tin_samples", name, queue=QUEUE)
+        for name in ("t_ns", "arrived_pkts", "dropped_pkts", "backlog_bytes", "mean_delay_ns")
+    }
+    last = tins["t_ns"] == tins["t_ns"][-1]
+    last_queue = {
+        name: run.column("queue_samples", name, queue=QUEUE)[-1]
+        for name in ("backlog_bytes", "backlog_pkts", "departed_pkts", "dropped_pkts")
+    }
+    assert tins["dropped_pkts"][last].sum() == last_queue["dropped_pkts"] > 0
+    assert tins["backlog_bytes"][last].sum() == last_queue["backlog_bytes"]
+    arrived = tins["arrived_pkts"][last].sum()
+    left = last_queue["departed_pkts"] + last_queue["backlog_pkts"] + last_queue["dropped_pkts"]
+    assert 0 <= arrived - left <= 1  # one may be in transmission
+    for text in (tc_text(run, QUEUE), tc_json(run, QUEUE)):
+        file = tmp_path / "tc.txt"
+        file.write_text(text)
+        log = read_tc_log(LogText.of_file(file, 1 << 20))
+        assert str(log.unknown) == ""
+        read = log.tables["tins"]
+        for ours, theirs in (
+            ("arrived_pkts", "arrived_pkts"),
+            ("dropped_pkts", "dropped_pkts"),
+        ):
+            np.testing.assert_array_equal(read[theirs], tins[ours][last])
+        # tc prints three digits.
+        np.testing.assert_allclose(read["delay_mean_ns"], tins["mean_delay_ns"][last], rtol=5e-3)
+
+
+def test_runs_without_cake_have_no_tins() -> None:
+    assert not {"cake_samples", "tin_samples"} & a_run("fq_codel").tables.keys()

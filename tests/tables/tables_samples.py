@@ -15,6 +15,7 @@ record_writes = true
 [[links]]
 a = "sender"
 b = "router"
+forward.qdisc = "cake unlimited"
 [[links]]
 a = "router"
 b = "receiver"

@@ -68,9 +68,13 @@ def test_only_levels_are_sampled() -> None:
     estimates = ("drop_probability", "delay_estimate_ns")
     of_tcp = ("cwnd_pkts", "ssthresh_pkts", "inflight_pkts", "srtt_ns", "rttvar_ns", "min_rtt_ns")
     rates = ("pacing_rate_bps", "delivery_rate_bps")
+    delays = ("peak_delay_ns", "mean_delay_ns", "base_delay_ns")
+    of_tins = (*delays, "backlog_bytes", "sparse_flows", "bulk_flows", "unresponsive_flows")
     assert sampled == {("queue_samples", name) for name in (*levels, *estimates)} | {
         ("flow_samples", name) for name in (*of_tcp, *rates)
-    } | {("program_intervals", name) for name in ("cwnd_bytes", "rtt_ns")}
+    } | {("program_intervals", name) for name in ("cwnd_bytes", "rtt_ns")} | {
+        ("tin_samples", name) for name in of_tins
+    }
 
 
 def test_codes_that_occur_have_names(full_run: Run) -> None:

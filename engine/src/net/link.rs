@@ -19,6 +19,8 @@ use super::queued::{AfterQueue, Queued, Transmission};
 use super::shaped::Shaped;
 use crate::qdisc::events::TimerUpdates;
 use crate::qdisc::{self, DropReason, Events, Qdisc, Setting};
+use crate::sim::acknowledgement::Acknowledgement;
+use crate::sim::cake_samples::CakeState;
 use crate::sim::link_statistics::{Level, LinkStatistics, Observation};
 use crate::sim::packet::Packet;
 use crate::sim::ring::Ring;
@@ -127,6 +129,8 @@ pub struct Link {
     pub may_be_pending: bool,
     /// Whether the discipline can report events (drops, marks); a plain queue never does.
     pub is_eventful: bool,
+    /// Whether the discipline reads the headers of acknowledgements ([`Link::tell`]).
+    pub reads_acknowledgements: bool,
     /// Its only upstream link in a chain.
     pub upstream: Option<u32>,
     /// Its leaf in the tournament for departures, if it may be pending.
@@ -193,6 +197,7 @@ impl Link {
             may_be_pending: planned.may_be_pending,
             kind: LinkPath::new(planned, &queued, end.overhead_bytes),
             is_eventful: !end.qdisc.is_plain_fifo(),
+            reads_acknowledgements: qdisc::reads_acknowledgements(&end.qdisc),
             upstream,
             lazy_upstream,
             next_upstream_event: Time::NEVER,
@@ -467,6 +472,16 @@ impl Link {
     /// The discipline's own statistics.
     pub fn discipline_statistics(&self) -> qdisc::Statistics {
         self.queued.qdisc().statistics()
+    }
+
+    /// Tells the discipline the header of the packet that is offered next, if it is an acknowledgement.
+    pub fn tell(&mut self, acknowledgement: Option<Acknowledgement>) {
+        self.queued.events.acknowledgement = acknowledgement;
+    }
+
+    /// The state of its cake, if all its packets pass one.
+    pub fn cake(&self) -> Option<CakeState> {
+        self.queued.qdisc().cake()
     }
 
     /// Whether only the end of a transmission can make this link send.

@@ -193,6 +193,7 @@ impl Queued {
     /// Offers segments as one packet.
     pub fn offer_gso(&mut self, segments: &[Packet], now: Time) -> Result<(), DropReason> {
         let packet = self.gso.get_or_insert_default().join(segments);
+        self.events.acknowledgement = None;
         let answer = self.enqueue(packet, packet.wire_bytes(self.overhead_bytes), now);
         let gso = self.gso.get_or_insert_default();
         if answer.is_ok() {

@@ -8,6 +8,7 @@
 
 use super::activity::Activity;
 use crate::net::link::Link;
+use crate::sim::cake_samples::CakeSamples;
 use crate::sim::table::NONE;
 use crate::sim::tcp_sample::TcpSample;
 use crate::sim::time::{PS_PER_S, Time};
@@ -109,6 +110,8 @@ pub struct Samples {
     pub queues: QueueSamples,
     /// Of all flows.
     pub flows: FlowSamples,
+    /// Of all cakes.
+    pub cakes: CakeSamples,
 }
 
 fn seconds(picoseconds: u128) -> f64 {
@@ -260,6 +263,7 @@ impl Samples {
         Samples {
             queues: QueueSamples::with_room(rows(queues)),
             flows: FlowSamples::with_room(rows(flows)),
+            cakes: CakeSamples::default(),
         }
     }
 
@@ -267,6 +271,9 @@ impl Samples {
     pub fn take(&mut self, now: Time, links: &[Link], flows: &[Conversation]) {
         for (queue, link) in links.iter().enumerate() {
             self.queues.push(now, queue, link);
+            if let Some(cake) = link.cake() {
+                self.cakes.push(now, queue, cake);
+            }
         }
         for (flow, conversation) in flows.iter().enumerate() {
             self.flows.push(now, flow, conversation);
@@ -275,6 +282,6 @@ impl Samples {
 
     /// Memory, including reserved capacity.
     pub fn memory_bytes(&self) -> u64 {
-        self.queues.memory_bytes() + self.flows.memory_bytes()
+        self.queues.memory_bytes() + self.flows.memory_bytes() + self.cakes.memory_bytes()
     }
 }

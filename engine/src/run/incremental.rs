@@ -250,6 +250,7 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         watch.count_memory(&world)?;
         world.check_conservation().map_err(EngineError::Internal)?;
         let writes = world.records_writes.then(|| tables::writes(&world));
+        let cakes = world.samples.cakes.tables();
         let mut tables = tables::until(&mut world, &watch.monitor().cancel);
         if let Some(capture) = &mut world.capture {
             capture.finish(world.end)?;
@@ -262,6 +263,7 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         let digest = tables.digest_until(&watch.monitor().cancel);
         watch.check_cancel()?;
         tables.0.extend(writes);
+        tables.0.extend(cakes);
         Ok(RunOutput {
             digest,
             tables,

@@ -5,6 +5,7 @@ pub mod headers;
 pub mod world;
 
 pub use dumbbell_core::{
-    chunked_vec, crossing, datagram, delays, drop, histogram, link_statistics, moments, packet,
-    prefetch, random, rate, ring, slice_queue, table, tcp_sample, time, timer, tournament, wheel,
+    acknowledgement, cake_samples, chunked_vec, crossing, datagram, delays, drop, histogram,
+    link_statistics, moments, packet, prefetch, random, rate, ring, slice_queue, table, tcp_sample,
+    time, timer, tournament, wheel,
 };

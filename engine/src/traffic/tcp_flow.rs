@@ -12,6 +12,7 @@
 //! nothing more is sent, not even a reset. Small segments are not delayed (the application sets
 //! `TCP_NODELAY`).
 
+mod acknowledgement;
 mod host_queue;
 mod super_packet;
 

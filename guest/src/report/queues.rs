@@ -74,10 +74,7 @@ impl Report<'_> {
             None => all,
         };
         counted.policed_pkts = all - by_queue;
-        let by_algorithm = between(
-            before.0.own.dropped_by_algorithm,
-            after.0.own.dropped_by_algorithm,
-        );
+        let by_algorithm = by_algorithm(&before.0, &after.0);
         counted.dropped_aqm_pkts = by_algorithm.min(by_queue);
         counted.dropped_overlimit_pkts = by_queue - counted.dropped_aqm_pkts;
         let bytes = counted.dropped_overlimit_bytes as i64;
@@ -140,9 +137,7 @@ impl Report<'_> {
         let departed = after.packets - before.packets;
         let departed_bytes = after.bytes - before.bytes;
         let dropped = u64::from(after.drops.wrapping_sub(before.drops));
-        let by_algorithm = after.own.dropped_by_algorithm;
-        let by_algorithm = by_algorithm.wrapping_sub(before.own.dropped_by_algorithm);
-        let by_algorithm = u64::from(by_algorithm).min(dropped);
+        let by_algorithm = by_algorithm(&before, &after).min(dropped);
         let lost = u64::from(after_loss.drops.wrapping_sub(before_loss.drops));
         let held = i64::from(after.backlog_pkts) - i64::from(before.backlog_pkts);
         let held_bytes = i64::from(after.backlog_bytes) - i64::from(before.backlog_bytes);
@@ -278,6 +273,15 @@ fn times_unknown(rows: &mut TableBuilder) {
 /// What a counter has counted; it may have wrapped.
 fn between(before: u32, after: u32) -> u64 {
     u64::from(after.wrapping_sub(before))
+}
+
+/// Packets dropped by a discipline's algorithm; none if cake went over its limit of memory meanwhile.
+fn by_algorithm(before: &QdiscCounters, after: &QdiscCounters) -> u64 {
+    let (before, after) = (&before.own, &after.own);
+    match after.dropped_by_algorithm {
+        0 => 0,
+        dropped => between(before.dropped_by_algorithm, dropped),
+    }
 }
 
 /// A sample of a queue whose packets are not known: the transmitter is not seen.

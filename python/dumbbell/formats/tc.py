@@ -4,9 +4,9 @@ The layout is that of iproute2 6.1 (``tc/tc_qdisc.c``), compared with the progra
 kernel has the discipline (``tests/formats``). A discipline's parameters are printed by its file in
 the Rust crate ``dumbbell-tc``. Values that a run does not record are not invented: *overlimits* and
 *requeues* are 0 as for most disciplines; lines of which only a part is known (codel's count,
-fq_codel's new flows, ...) are left out; disciplines inside classes have a line with their kind,
-parameters and handle (as in the rendered ``tc`` lines) but no counters, because a run counts a
-queue as a whole.
+fq_codel's new flows, ...) are left out, but cake's are complete (`dumbbell.formats.tc_tins`);
+disciplines inside classes have a line with their kind, parameters and handle (as in the rendered
+``tc`` lines) but no counters, because a run counts a queue as a whole.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 
 from dumbbell import units
 from dumbbell.errors import DumbbellError
+from dumbbell.formats.tc_tins import CakeSample, cake_samples
 from dumbbell.spec import Resolved
 from dumbbell.tables import Run
 from dumbbell.units import ShownQdisc
@@ -36,6 +37,7 @@ class _State:
     backlog_pkts: int
     drop_probability: float
     delay_estimate_ns: int
+    cake: CakeSample | None
 
 
 def tc_text(run: Run, queue: str | int) -> str:
@@ -91,7 +93,9 @@ def _states(run: Run, queue: str | int) -> list[_State]:
     names = ("t_ns", "departed_bytes", "departed_pkts", "dropped_pkts", "backlog_bytes")
     more = ("backlog_pkts", "drop_probability", "delay_estimate_ns")
     columns = [run.column("queue_samples", name, queue=queue).tolist() for name in (*names, *more)]
-    states = [_State(*values) for values in zip(*columns, strict=True)]
+    cakes = cake_samples(run, run.queue(queue))
+    of_times = [cakes.get(t_ns) for t_ns in columns[0]]
+    states = [_State(*row) for row in zip(*columns, of_times, strict=True)]
     if not states:
         raise DumbbellError("the run has no samples of its queues; set sample_interval")
     return states
@@ -113,6 +117,8 @@ def _text(disciplines: list[ShownQdisc], state: _State) -> str:
         if each.kind == "pie" and state.delay_estimate_ns >= 0:
             delay = units.shown_time(state.delay_estimate_ns)
             lines.append(f"  prob {state.drop_probability:g} delay {delay}")
+        if each.kind == "cake" and state.cake is not None:
+            lines += state.cake.lines()
     return "\n".join(lines) + "\n"
 
 
@@ -142,4 +148,6 @@ def _numbers(kind: str, state: _State) -> dict[str, Any]:
     if kind == "pie" and state.delay_estimate_ns >= 0:
         numbers["prob"] = state.drop_probability
         numbers["delay"] = state.delay_estimate_ns // _NS_PER_US
+    if kind == "cake" and state.cake is not None:
+        numbers |= state.cake.numbers()
     return numbers

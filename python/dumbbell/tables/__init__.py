@@ -1,5 +1,6 @@
 """The tables of a run: the definition of every column, and `Run`, which holds them."""
 
+from dumbbell.tables.column import Column
 from dumbbell.tables.docs import tables_markdown
 from dumbbell.tables.errors import TableError
 from dumbbell.tables.files import read_parquet, run_folder, write_parquet
@@ -15,7 +16,6 @@ from dumbbell.tables.schema import (
     REASON_NAMES,
     SCHEMA,
     TABLE_DOCS,
-    Column,
     empty_table,
     place_code,
 )

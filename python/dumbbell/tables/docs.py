@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from dumbbell.tables.schema import SCHEMA, TABLE_DOCS, Column
+from dumbbell.tables.column import Column
+from dumbbell.tables.schema import SCHEMA, TABLE_DOCS
 
 _HEAD = """\
 # Tables

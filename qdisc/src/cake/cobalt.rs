@@ -113,6 +113,11 @@ impl Cobalt {
         }
     }
 
+    /// Whether BLUE drops packets of a flow that does not respond.
+    pub fn has_blue(&self) -> bool {
+        self.blue > 0
+    }
+
     /// Whether the state has decayed completely.
     pub fn is_at_rest(&self, now_ns: i64) -> bool {
         self.blue == 0 && self.count == 0 && now_ns >= self.drop_next_ns

@@ -82,6 +82,16 @@ pub fn of_dscp(tins: Tins) -> &'static OfDscp {
     }
 }
 
+/// Indices of the tins from the lowest priority to the highest, as tc prints them.
+pub fn in_order(tins: Tins) -> &'static [usize] {
+    match tins {
+        Tins::Besteffort => &[0],
+        Tins::Diffserv3 => &[1, 0, 2],
+        Tins::Diffserv4 => &[1, 0, 2, 3],
+        Tins::Diffserv8 | Tins::Precedence => &[0, 1, 2, 3, 4, 5, 6, 7],
+    }
+}
+
 /// The share of a tin.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Share {

@@ -4,6 +4,7 @@ use dumbbell_core::packet::Packet;
 use dumbbell_tc::qdisc::Cake as Config;
 use dumbbell_tc::qdisc::cake::LinkLayer;
 
+use super::counted::Sizes;
 use crate::setting::DEVICE_HEADER_BYTES;
 
 const NS_PER_S: u64 = 1_000_000_000;
@@ -38,6 +39,22 @@ impl Counted {
     /// long except for the last.
     #[inline]
     pub fn bytes(&self, packet: &Packet) -> u32 {
+        let (bytes, segments, last_bytes) = self.segments(packet);
+        self.of_one(bytes) * (segments - 1) + self.of_one(last_bytes)
+    }
+
+    /// Counts the sizes of the packet, before and after the overhead.
+    #[inline]
+    pub fn observe(&self, packet: &Packet, sizes: &mut Sizes) {
+        let (bytes, segments, last_bytes) = self.segments(packet);
+        for bytes in [bytes, last_bytes].iter().skip(usize::from(segments == 1)) {
+            sizes.count(*bytes, self.of_one(*bytes), DEVICE_HEADER_BYTES);
+        }
+    }
+
+    /// Size of its segments except the last, their number, and the size of the last.
+    #[inline]
+    fn segments(&self, packet: &Packet) -> (u32, u32, u32) {
         let all_bytes = if self.is_raw {
             packet.wire_bytes(self.device_overhead_bytes)
         } else if packet.has_size_on_wire() {
@@ -46,11 +63,11 @@ impl Counted {
             packet.wire_bytes(0)
         };
         match packet.segments() {
-            0 | 1 => self.of_one(all_bytes),
+            0 | 1 => (all_bytes, 1, all_bytes),
             segments => {
                 let bytes = all_bytes.div_ceil(segments);
                 let last_bytes = all_bytes.saturating_sub(bytes * (segments - 1));
-                self.of_one(bytes) * (segments - 1) + self.of_one(last_bytes)
+                (bytes, segments, last_bytes)
             }
         }
     }

@@ -2,10 +2,12 @@
 //! host fairness).
 
 use super::cobalt::{Cobalt, Parameters};
+use super::counted::count_arrival;
 use super::dscp::Share;
 use super::size::ByteTime;
-use crate::flow_queues::{Lists, Packets, QueueEnds};
+use crate::flow_queues::{Lists, Packets, Place, QueueEnds};
 use crate::setting::Ends;
+use dumbbell_core::cake_samples::{TinState, TinTotals};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::random::Stream;
 use dumbbell_tc::qdisc::cake::Isolation;
@@ -88,6 +90,11 @@ pub struct Tin {
     isolated: Isolated,
     /// Number of sparse queues, empty ones included.
     sparse: u32,
+    /// Number of queues that decay.
+    decaying: u32,
+    pub totals: TinTotals,
+    /// Its share of the bandwidth; 0 without a shaper.
+    threshold_bytes_per_s: u64,
     pub bulk: u32,
     flow_quantum_bytes: u32,
     pub parameters: Parameters,
@@ -131,6 +138,9 @@ impl Tin {
             loads: vec![Load::default(); hosts.max(1)],
             isolated,
             sparse: 0,
+            decaying: 0,
+            totals: TinTotals::default(),
+            threshold_bytes_per_s: share.bytes_per_s,
             bulk: 0,
             flow_quantum_bytes: quantum_bytes as u32,
             parameters: Parameters::new(target_ns as i64, rtt_ns as i64, mtu_time_ns),
@@ -163,9 +173,19 @@ impl Tin {
         let ways = || (0..WAYS).map(|way| set + (first + way) % WAYS);
         let own = ways().find(|at| self.tags[*at] == hash);
         let free = || ways().find(|at| self.queues[*at].set == Set::None);
-        let (at, is_shared) = match own.or_else(free) {
-            Some(at) => (at, false),
-            None => (first, true),
+        let (at, is_shared) = match (own, free()) {
+            (Some(at), _) => {
+                self.totals.way_indirect_hits += u64::from(at != first);
+                (at, false)
+            }
+            (None, Some(at)) => {
+                self.totals.way_misses += 1;
+                (at, false)
+            }
+            (None, None) => {
+                self.totals.way_collisions += 1;
+                (first, true)
+            }
         };
         self.tags[at] = hash;
         let queue = self.queues[at];
@@ -187,6 +207,7 @@ impl Tin {
         let bytes = packets.push(&mut self.queues[usize::from(at)].waiting, packet);
         self.backlogs[usize::from(at)] += bytes;
         self.backlog_bytes += u64::from(bytes);
+        count_arrival(&mut self.totals, bytes);
     }
 
     /// Takes the oldest packet out of a queue.
@@ -198,12 +219,22 @@ impl Tin {
         Some(packet)
     }
 
+    /// Takes a packet out of a queue at any place.
+    pub fn take_out(&mut self, at: u16, place: Place, packets: &mut Packets) -> Option<Packet> {
+        let queue = &mut self.queues[usize::from(at)].waiting;
+        let (packet, bytes) = packets.take_out(queue, place)?;
+        self.backlogs[usize::from(at)] -= bytes;
+        self.backlog_bytes -= u64::from(bytes);
+        Some(packet)
+    }
+
     /// A packet has entered the queue.
     #[inline]
     pub fn on_arrival(&mut self, at: u16, random: &mut Stream) {
         let set = self.queues[usize::from(at)].set;
         match set {
             Set::None | Set::Decaying => {
+                self.decaying -= u32::from(set == Set::Decaying);
                 self.rotations.move_last(at.into(), NEW);
                 self.sparse += 1;
                 let quantum_bytes = self.quantum_of(at, random);
@@ -266,8 +297,10 @@ impl Tin {
                 self.count_bulk(at, false);
             }
             Set::Sparse | Set::SparseWait => self.sparse -= 1,
-            Set::None | Set::Decaying => {}
+            Set::Decaying => self.decaying -= 1,
+            Set::None => {}
         }
+        self.decaying += u32::from(!is_at_rest);
         match is_at_rest {
             true => self.rotations.take_out(at.into()),
             false => self.rotations.move_last(at.into(), DECAYING),
@@ -289,6 +322,22 @@ impl Tin {
         let share = u32::from(u16::MAX / load);
         let dither = (random.next_u64() >> 48) as u32;
         ((self.flow_quantum_bytes * share + dither) >> 16) as i32
+    }
+
+    /// Its counts and its state.
+    pub fn state(&self) -> TinState {
+        let unresponsive = self.queues.iter().filter(|queue| queue.cobalt.has_blue());
+        TinState {
+            totals: self.totals,
+            threshold_bytes_per_s: self.threshold_bytes_per_s,
+            target_ns: self.parameters.target_ns as u64,
+            interval_ns: self.parameters.interval_ns as u64,
+            backlog_bytes: self.backlog_bytes,
+            sparse_flows: self.sparse + self.decaying,
+            bulk_flows: self.bulk,
+            unresponsive_flows: unresponsive.count() as u32,
+            quantum_bytes: self.flow_quantum_bytes,
+        }
     }
 
     fn load_of(&self, host: u32) -> Load {

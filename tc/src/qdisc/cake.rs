@@ -13,7 +13,7 @@
 //! | `via-ethernet`, which tc reads and ignores | yes |
 //! | `wash`, `nowash`, `ingress`, `egress`, `split-gso`, `no-split-gso`, `memlimit SIZE` | yes |
 //! | `nat`, `nonat` | read, not written back: no address is translated here |
-//! | `ack-filter`, `ack-filter-aggressive` | no; `no-ack-filter` (the default) is read |
+//! | `ack-filter`, `ack-filter-aggressive`, `no-ack-filter` (the default) | yes |
 //! | `autorate-ingress`, `fwmark MASK` | no |
 
 use super::codel::{check_time, show_time, time_text};
@@ -76,6 +76,29 @@ pub enum Isolation {
     TripleIsolate,
 }
 
+/// Which redundant acknowledgements are dropped (tc-cake(8), "ACK filter parameters").
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum AckFiltering {
+    /// None.
+    #[default]
+    #[serde(rename = "no-ack-filter")]
+    Off,
+    /// All but two of a connection.
+    #[serde(rename = "ack-filter")]
+    Conservative,
+    /// All but one of a connection.
+    #[serde(rename = "ack-filter-aggressive")]
+    Aggressive,
+}
+
+impl AckFiltering {
+    const WORDS: &[(&str, AckFiltering)] = &[
+        ("no-ack-filter", AckFiltering::Off),
+        ("ack-filter", AckFiltering::Conservative),
+        ("ack-filter-aggressive", AckFiltering::Aggressive),
+    ];
+}
+
 const TINS_WORDS: &[(&str, Tins)] = &[
     ("diffserv3", Tins::Diffserv3),
     ("besteffort", Tins::Besteffort),
@@ -135,6 +158,9 @@ pub struct Cake {
     pub ingress: bool,
     /// Whether GSO packets are split into segments.
     pub split_gso: bool,
+    /// Which redundant acknowledgements are dropped; absent in descriptions of version 0.12 and before.
+    #[serde(default)]
+    pub ack_filter: AckFiltering,
     /// Interval of COBALT, whole microseconds, at least 1 us. The target is a twentieth.
     pub rtt_ns: u64,
     /// Whether the shaper uses the device's packet size (`raw`) instead of the IP size.
@@ -161,12 +187,7 @@ impl Grammar for Cake {
             BANDWIDTH, UNLIMITED, TINS, FLOWS, NAT, WASH, INGRESS, SPLIT_GSO, RTT, RTT_WORDS,
             FRAMING, OVERHEAD, MPU, LINK_LAYER, MEMLIMIT, ACK_FILTER,
         ],
-        not_implemented: &[
-            "ack-filter",
-            "ack-filter-aggressive",
-            "autorate-ingress",
-            "fwmark",
-        ],
+        not_implemented: &["autorate-ingress", "fwmark"],
         once: &["internet"],
         abbreviated: &[],
     };
@@ -179,6 +200,7 @@ impl Grammar for Cake {
             wash: false,
             ingress: false,
             split_gso: true,
+            ack_filter: AckFiltering::Off,
             rtt_ns: RTT.default.number(),
             raw: true,
             overhead_bytes: 0,
@@ -212,7 +234,10 @@ impl Grammar for Cake {
                 "memlimit" => {
                     cake.memlimit_bytes = Some(words.size_bytes(parameter, Reason::Ignored)?);
                 }
-                "no-ack-filter" => {}
+                "no-ack-filter" => {
+                    cake.ack_filter =
+                        meaning(AckFiltering::WORDS, word).unwrap_or(AckFiltering::Off);
+                }
                 other => return Err(words.unknown(other)),
             }
         }
@@ -259,10 +284,16 @@ impl Grammar for Cake {
             .show("flowmode", isolation.to_owned(), &format!("{isolation} "));
         let options = either(options, "nat", false, "", "nonat ");
         let options = either(options, "wash", self.wash, "wash ", "nowash ");
+        let filter = self.ack_filter_word();
+        let filter_in_json = match self.ack_filter {
+            AckFiltering::Off => "disabled",
+            AckFiltering::Conservative => "enabled",
+            AckFiltering::Aggressive => "aggressive",
+        };
         let options = either(options, "ingress", self.ingress, "ingress ", "").show(
             "ack-filter",
-            "disabled".to_owned(),
-            "no-ack-filter ",
+            filter_in_json.to_owned(),
+            &format!("{filter} "),
         );
         let gso = ["split-gso ", "no-split-gso "];
         let options = either(options, "split_gso", self.split_gso, gso[0], gso[1]);
@@ -288,13 +319,15 @@ impl Grammar for Cake {
             0 => options,
             mpu => options.show("mpu", mpu, &format!("mpu {mpu} ")),
         };
-        match self.memlimit_bytes {
+        let options = match self.memlimit_bytes {
             Some(bytes) => {
-                let text = format!("memlimit {}", shown::size(bytes.into()));
+                let text = format!("memlimit {} ", shown::size(bytes.into()));
                 options.show("memlimit", bytes, &text)
             }
             None => options,
-        }
+        };
+        // iproute2 prints it as a number in hexadecimal.
+        options.show("fwmark", "0".to_owned(), "")
     }
 
     fn shaped_bps(&self) -> u64 {
@@ -305,6 +338,10 @@ impl Grammar for Cake {
 impl Cake {
     fn tins_word(&self) -> &'static str {
         word_of(TINS_WORDS, &self.tins)
+    }
+
+    fn ack_filter_word(&self) -> &'static str {
+        word_of(AckFiltering::WORDS, &self.ack_filter)
     }
 
     fn isolation_word(&self) -> &'static str {
@@ -349,6 +386,9 @@ impl fmt::Display for Cake {
         write!(f, " {} {}", self.tins_word(), self.isolation_word())?;
         write!(f, " {}", flag(self.wash, "wash", "nowash"))?;
         write!(f, " {}", flag(self.ingress, "ingress", "egress"))?;
+        if self.ack_filter != AckFiltering::Off {
+            write!(f, " {}", self.ack_filter_word())?;
+        }
         write!(f, " {}", flag(self.split_gso, "split-gso", "no-split-gso"))?;
         write!(f, " rtt {}", time_text(self.rtt_ns))?;
         if self.raw {

@@ -1,21 +1,14 @@
 //! Several tc command lines that build one discipline with children.
 
 use super::change::changed;
+use super::classes;
+use super::egress::Edits;
 use super::one_queue::{self, OneQueue};
+use super::statement::{ClassId, Cursor, OBJECTS, Object, Statement, Verb, bad};
 use super::{Filter, Qdisc, QdiscError, filter, parse_one};
-use crate::c_numbers::{Base, strtol};
-use crate::nearest::nearest;
 use crate::notice::Notice;
 use crate::units::shortened;
 use std::borrow::Cow;
-
-/// The words a line may begin with.
-const OBJECTS: &[&str] = &["qdisc", "class", "filter"];
-const VERBS: &[&str] = &["add", "replace", "change", "del"];
-
-const LINE_USAGE: &str = "[tc] [qdisc|class|filter add|replace|change] [dev X] root | parent H:C \
-                          [handle H:] [classid H:C] and what is attached there, H and C in \
-                          hexadecimal; one line for each, the root's first";
 
 const FILTER_USAGE: &str = "filter add [parent H:] [protocol ip|all] [prio N] [handle MARK fw] | \
                             matchall | u32 match ... | flower ... and flowid H:C";
@@ -55,11 +48,20 @@ pub(super) fn lines(text: &str) -> impl Iterator<Item = &str> {
     lines.filter(|line| !line.is_empty() && !line.starts_with('#'))
 }
 
+/// Whether a line only prints what is there.
+fn only_shows(line: &str) -> bool {
+    let words = line.split_ascii_whitespace();
+    let mut words =
+        words.skip_while(|word| *word == "sudo" || is_tc(word) || word.starts_with('-'));
+    let is_object = words.next().is_some_and(|word| OBJECTS.contains(&word));
+    is_object && matches!(words.next(), Some("show" | "list" | "ls"))
+}
+
 /// Parses the lines.
 pub(super) fn parse(text: &str) -> Result<(Qdisc, Vec<Notice>), QdiscError> {
     let text = without_continuations(text);
     let mut tree = Tree::default();
-    for line in lines(&text) {
+    for line in lines(&text).filter(|line| !only_shows(line)) {
         let statement = Statement::read(line)?;
         tree.add(statement)?;
     }
@@ -67,21 +69,6 @@ pub(super) fn parse(text: &str) -> Result<(Qdisc, Vec<Notice>), QdiscError> {
     let qdisc = tree.into_qdisc()?;
     qdisc.check()?;
     Ok((qdisc, notices))
-}
-
-/// The error for a line.
-fn bad(line: &str, reason: impl Into<String>) -> QdiscError {
-    bad_with_hint(line, reason, None)
-}
-
-fn bad_with_hint(line: &str, reason: impl Into<String>, hint: Option<String>) -> QdiscError {
-    QdiscError::BadLine {
-        value: shortened(line),
-        reason: reason.into(),
-        why: None,
-        allowed: LINE_USAGE.to_owned(),
-        hint,
-    }
 }
 
 /// The error for the words of a filter.
@@ -96,232 +83,24 @@ pub(super) fn bad_filter(line: &str, refused: filter::Refused) -> QdiscError {
     }
 }
 
-/// A handle and a class within it: `1:10`, hexadecimal.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct ClassId {
-    major: u16,
-    minor: u16,
-}
-
-impl ClassId {
-    /// Parses a handle, with or without its colon.
-    fn of_discipline(text: &str) -> Option<ClassId> {
-        match text.contains(':') {
-            true => ClassId::read(text),
-            false => ClassId::read(&format!("{text}:")),
-        }
-    }
-
-    /// Parses the handle of a discipline and the number of a class.
-    fn read(text: &str) -> Option<ClassId> {
-        let (major, minor) = text.split_once(':')?;
-        let minor = if minor.is_empty() { 0 } else { hex(minor)? };
-        let major = hex(major).filter(|major| *major > 0)?;
-        Some(ClassId { major, minor })
-    }
-
-    /// Parses a class. The major number is 0 if it is missing; the kernel then uses the parent's.
-    fn of_class(text: &str) -> Option<ClassId> {
-        let minor = |digits| hex(digits).map(|minor| ClassId { major: 0, minor });
-        match text.strip_prefix(':') {
-            Some(digits) => minor(digits),
-            None if !text.contains(':') => minor(text),
-            None => ClassId::read(text),
-        }
-    }
-}
-
-/// Parses the number of a handle or class.
-fn hex(digits: &str) -> Option<u16> {
-    u16::try_from(strtol(digits, Base::Sixteen)?).ok()
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verb {
-    Add,
-    /// Changes parameters of what earlier lines have added.
-    Change,
-    /// Deletes what earlier lines have added.
-    Delete,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Object {
-    Qdisc,
-    Class,
-    Filter,
-}
-
-/// One parsed line.
-struct Statement<'a> {
-    line: &'a str,
-    object: Object,
-    verb: Verb,
-    device: Option<&'a str>,
-    /// None for the root.
-    parent: Option<ClassId>,
-    handle: Option<ClassId>,
-    class: Option<ClassId>,
-    /// Filters only.
-    priority: Option<u16>,
-    /// Filters only.
-    heading: filter::Heading<'a>,
-    /// Why no simulated packet can match a filter, if so.
-    of_others: Option<&'static str>,
-    /// The kind of what is added, with its parameters.
-    words: &'a str,
-}
-
-impl<'a> Statement<'a> {
-    fn read(line: &'a str) -> Result<Statement<'a>, QdiscError> {
-        let mut cursor = Cursor { rest: line };
-        cursor.skip(|word| word == "sudo");
-        cursor.skip(is_tc);
-        let (object, verb) = cursor.object(line)?;
-        let mut statement = Statement {
-            line,
-            object,
-            verb,
-            device: None,
-            parent: None,
-            handle: None,
-            class: None,
-            priority: None,
-            heading: filter::Heading::default(),
-            of_others: None,
-            words: "",
-        };
-        let mut is_placed = false;
-        loop {
-            let before = cursor.rest;
-            let word = cursor.next();
-            let mut id = |name: &str, read: fn(&str) -> Option<ClassId>| {
-                let text = cursor.next();
-                read(text).ok_or_else(|| {
-                    bad(
-                        line,
-                        format!(
-                            "{name} {:?} is not a handle H: or class H:C",
-                            shortened(text)
-                        ),
-                    )
-                })
-            };
-            match word {
-                "dev" => statement.device = Some(cursor.next()),
-                "root" | "parent" if is_placed => {
-                    return Err(bad(line, "it has two parents"));
-                }
-                "root" => is_placed = true,
-                "parent" => {
-                    is_placed = true;
-                    statement.parent = Some(id("parent", ClassId::read)?);
-                }
-                "handle" if object == Object::Filter => {
-                    statement.heading.handle = Some(cursor.next());
-                }
-                "handle" => statement.handle = Some(id("handle", ClassId::of_discipline)?),
-                "classid" => statement.class = Some(id("classid", ClassId::of_class)?),
-                "protocol" if object == Object::Filter => {
-                    let name = cursor.next();
-                    match filter::Protocol::read(name)
-                        .map_err(|refused| bad_filter(line, refused))?
-                    {
-                        Some(protocol) => statement.heading.protocol = Some(protocol),
-                        None => statement.of_others = Some("every simulated packet is IPv4"),
-                    }
-                }
-                "prio" | "pref" if object == Object::Filter => {
-                    let text = cursor.next();
-                    let number = strtol(text, Base::ByPrefix);
-                    let number = number.and_then(|number| u16::try_from(number).ok());
-                    let Some(number) = number else {
-                        let text = shortened(text);
-                        return Err(bad(line, format!("prio {text:?} is not from 0 to 65535")));
-                    };
-                    // The kernel treats 0 as not given.
-                    statement.priority = Some(number).filter(|number| *number > 0);
-                }
-                "ingress" | "clsact" if verb == Verb::Delete => is_placed = true,
-                "ingress" | "clsact" | "egress" if !is_placed => {
-                    let word = shortened(word);
-                    let said = format!(
-                        "{word:?} belongs into the script of a link's `forward` or `reverse`, where it \
-                         applies to arriving packets"
-                    );
-                    return Err(bad(line, said));
-                }
-                _ => {
-                    statement.words = before.trim_ascii();
-                    break;
-                }
-            }
-        }
-        if statement.handle.is_some_and(|handle| handle.minor != 0) {
-            return Err(bad(
-                line,
-                "the handle of a discipline has no minor number: write H:",
-            ));
-        }
-        // A filter without a parent belongs to the root.
-        if !is_placed && object != Object::Filter {
-            return Err(bad(line, "it has neither root nor parent"));
-        }
-        if is_placed && object == Object::Filter && statement.parent.is_none() {
-            return Err(bad(line, "the parent of a filter is a handle H:, not root"));
-        }
-        Ok(statement)
-    }
-}
-
-/// Reads words from the front of a line.
-struct Cursor<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Cursor<'a> {
-    fn next(&mut self) -> &'a str {
-        let rest = self.rest.trim_ascii_start();
-        let end = rest
-            .find(|c: char| c.is_ascii_whitespace())
-            .unwrap_or(rest.len());
-        let (word, rest) = rest.split_at(end);
-        self.rest = rest;
-        word
-    }
-
-    fn skip(&mut self, is_it: impl Fn(&str) -> bool) -> bool {
-        let mut ahead = Cursor { rest: self.rest };
-        let found = is_it(ahead.next());
-        if found {
-            self.rest = ahead.rest;
-        }
-        found
-    }
-
-    /// Parses `qdisc add` and the like; without these words, `qdisc add` is assumed.
-    fn object(&mut self, line: &str) -> Result<(Object, Verb), QdiscError> {
-        let objects = [Object::Qdisc, Object::Class, Object::Filter];
-        let named = OBJECTS.iter().zip(objects);
-        let Some((_, object)) = { named }.find(|(name, _)| self.skip(|word| word == **name)) else {
-            return Ok((Object::Qdisc, Verb::Add));
-        };
-        match (object, self.next()) {
-            (_, "add" | "replace") => Ok((object, Verb::Add)),
-            (Object::Qdisc, "del" | "delete") => Ok((object, Verb::Delete)),
-            (Object::Qdisc, "change") => Ok((object, Verb::Change)),
-            (_, verb) => {
-                let hint = nearest(verb, VERBS.iter().copied()).map(str::to_owned);
-                let reason = format!("{:?} is not add, replace or change", shortened(verb));
-                Err(bad_with_hint(line, reason, hint))
-            }
-        }
-    }
-}
-
 /// Whether the kernel has it as the root and nowhere else.
 fn is_root_alone(kind: &str) -> bool {
     kind == "noqueue" || one_queue::find(kind).is_some()
+}
+
+/// The words of a class after its kind.
+fn class_words<'a>(statement: &Statement<'a>, name: &str) -> Result<&'a str, QdiscError> {
+    let mut cursor = Cursor {
+        rest: statement.words,
+    };
+    let kind = cursor.next();
+    match kind == name {
+        true => Ok(cursor.rest),
+        false => {
+            let said = format!("a class of {name} cannot be of kind {:?}", shortened(kind));
+            Err(bad(statement.line, said))
+        }
+    }
 }
 
 /// The disciplines parsed so far.
@@ -329,6 +108,8 @@ fn is_root_alone(kind: &str) -> bool {
 struct Tree<'a> {
     device: Option<&'a str>,
     nodes: Vec<Node>,
+    /// Filters of the egress hook.
+    edits: Edits,
     /// Notices about the lines.
     notices: Vec<Notice>,
 }
@@ -368,16 +149,32 @@ impl<'a> Tree<'a> {
         match statement.object {
             Object::Qdisc => match statement.verb {
                 Verb::Add => self.add_qdisc(statement),
+                Verb::Replace => self.replace(statement),
                 Verb::Change => self.change(&statement),
                 Verb::Delete => self.delete(&statement),
             },
             Object::Class => self.add_class(statement),
+            Object::Filter if statement.verb == Verb::Delete => self.delete_filters(&statement),
+            Object::Filter if statement.is_egress => self.edits.add(&statement),
             Object::Filter => self.add_filter(statement),
         }
     }
 
     fn add_class(&mut self, statement: Statement<'a>) -> Result<(), QdiscError> {
         let line = statement.line;
+        let known = statement.class.filter(|_| statement.verb != Verb::Add);
+        if let Some(class) = known
+            && let Ok(index) = self.find(line, class.major)
+            && classes::has(&self.nodes[index].qdisc, class.minor)
+        {
+            return self.change_class(&statement, index, class.minor);
+        }
+        if matches!(statement.verb, Verb::Change | Verb::Delete) {
+            return Err(bad(
+                line,
+                "no line before it adds the class; write classid H:C",
+            ));
+        }
         let (Some(parent), Some(mut class)) = (statement.parent, statement.class) else {
             return Err(bad(
                 line,
@@ -396,20 +193,81 @@ impl<'a> Tree<'a> {
         let index = self.find(line, parent.major)?;
         let name = self.nodes[index].name();
         let qdisc = &mut self.nodes[index].qdisc;
-        let mut cursor = Cursor {
-            rest: statement.words,
-        };
-        let kind = cursor.next();
-        if kind != name {
-            let kind = shortened(kind);
-            return Err(bad(
-                line,
-                format!("a class of {name} cannot be of kind {kind:?}"),
-            ));
-        }
-        let notices = qdisc.add_class(class.minor, parent.minor, cursor.rest)?;
+        let words = class_words(&statement, name)?;
+        let notices = qdisc.add_class(class.minor, parent.minor, words)?;
         self.notices.extend(notices);
         Ok(())
+    }
+
+    /// Changes or deletes a class that is there.
+    fn change_class(
+        &mut self,
+        statement: &Statement<'a>,
+        index: usize,
+        minor: u16,
+    ) -> Result<(), QdiscError> {
+        let line = statement.line;
+        let name = self.nodes[index].name();
+        if statement.verb == Verb::Delete {
+            let removed = classes::remove(&mut self.nodes[index].qdisc, minor);
+            removed.map_err(|said| bad(line, said))?;
+            if let Some(child) = self.child_of((index, minor)) {
+                self.remove(child);
+            }
+            return Ok(());
+        }
+        let words = class_words(statement, name)?;
+        let notices = classes::change(&mut self.nodes[index].qdisc, minor, words)
+            .map_err(|refused| refused.unwrap_or_else(|said| bad(line, said)))?;
+        self.notices.extend(notices);
+        Ok(())
+    }
+
+    /// The node in a class of a node.
+    fn child_of(&self, place: (usize, u16)) -> Option<usize> {
+        { self.nodes.iter() }.position(|node| node.parent == Some(place))
+    }
+
+    /// Removes a node and those below it.
+    fn remove(&mut self, index: usize) {
+        let below = |node: &Node| node.parent.is_some_and(|(parent, _)| parent == index);
+        while let Some(child) = self.nodes.iter().position(below) {
+            self.remove(child);
+        }
+        self.nodes.remove(index);
+        for node in &mut self.nodes {
+            if let Some((parent, _)) = &mut node.parent {
+                *parent -= usize::from(*parent > index);
+            }
+        }
+    }
+
+    /// Deletes the filters of a discipline, or those of a priority.
+    fn delete_filters(&mut self, statement: &Statement<'a>) -> Result<(), QdiscError> {
+        let line = statement.line;
+        if statement.heading.handle.is_some() {
+            return Err(bad(line, "filters are deleted by prio here, not by handle"));
+        }
+        let index = match statement.parent {
+            Some(parent) => self.find(line, parent.major)?,
+            None if self.nodes.is_empty() => return Ok(()),
+            None => 0,
+        };
+        let Some(filters) = self.nodes[index].qdisc.filters_mut() else {
+            return Ok(());
+        };
+        let before = filters.len();
+        filters.retain(|filter| {
+            statement
+                .priority
+                .is_some_and(|prio| prio != filter.priority)
+        });
+        match statement.priority {
+            Some(prio) if filters.len() == before => {
+                Err(bad(line, format!("no filter has prio {prio}")))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn add_filter(&mut self, statement: Statement<'a>) -> Result<(), QdiscError> {
@@ -462,27 +320,49 @@ impl<'a> Tree<'a> {
         inserted.map_err(|refused| bad_filter(line, refused))
     }
 
-    /// Deletes the root, as scripts do at their beginning, whether or not it exists.
+    /// Deletes the root, as scripts do at their beginning, whether or not it exists, or what is in a class.
     fn delete(&mut self, statement: &Statement<'a>) -> Result<(), QdiscError> {
-        if statement.parent.is_some() {
-            let said = "only root can be deleted here; leave out the other lines";
-            return Err(bad(statement.line, said));
-        }
-        self.nodes.clear();
+        let Some(class) = statement.parent else {
+            self.nodes.clear();
+            return Ok(());
+        };
+        let index = self.find(statement.line, class.major)?;
+        let Some(child) = self.child_of((index, class.minor)) else {
+            return Err(bad(statement.line, "there is no discipline to delete"));
+        };
+        self.remove(child);
         Ok(())
+    }
+
+    /// The discipline at the place that a line names.
+    fn existing(&self, statement: &Statement<'a>) -> Result<Option<usize>, QdiscError> {
+        Ok(match statement.parent {
+            None => self.nodes.iter().position(|node| node.parent.is_none()),
+            Some(class) => self.child_of((self.find(statement.line, class.major)?, class.minor)),
+        })
+    }
+
+    /// Adds a discipline where there is none or one of another kind or handle; else changes it (tc(8)).
+    fn replace(&mut self, statement: Statement<'a>) -> Result<(), QdiscError> {
+        let Some(index) = self.existing(&statement)? else {
+            return self.add_qdisc(statement);
+        };
+        let kind = statement.words.split_ascii_whitespace().next();
+        let node = &self.nodes[index];
+        let is_it = statement
+            .handle
+            .is_none_or(|handle| handle.major == node.major);
+        if is_it && kind == Some(node.name()) {
+            return self.change(&statement);
+        }
+        self.remove(index);
+        self.add_qdisc(statement)
     }
 
     /// Changes parameters of an existing discipline, as a later line of a script does before the run.
     fn change(&mut self, statement: &Statement<'a>) -> Result<(), QdiscError> {
         let line = statement.line;
-        let index = match statement.parent {
-            None => self.nodes.iter().position(|node| node.parent.is_none()),
-            Some(class) => {
-                let place = (self.find(line, class.major)?, class.minor);
-                { self.nodes.iter() }.position(|node| node.parent == Some(place))
-            }
-        };
-        let Some(index) = index else {
+        let Some(index) = self.existing(statement)? else {
             return Err(bad(line, "there is no discipline to change"));
         };
         let name = self.nodes[index].name();
@@ -582,7 +462,9 @@ impl<'a> Tree<'a> {
     fn into_qdisc(mut self) -> Result<Qdisc, QdiscError> {
         while let Some(node) = self.nodes.pop() {
             let Some((parent, minor)) = node.parent else {
-                return Ok(node.qdisc);
+                let mut root = node.qdisc;
+                self.edits.apply(node.major, &mut root)?;
+                return Ok(root);
             };
             // Children follow their parents in the list, so the parent still exists.
             if self.nodes[parent].one_queue.is_some() {

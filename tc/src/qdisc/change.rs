@@ -3,18 +3,11 @@
 //! | clause | here |
 //! | --- | --- |
 //! | `codel`, `fq`, `fq_codel`, `pie`, `fq_pie`, `cake`, `dualpi2`: parameters not given keep their values | yes |
-//! | `pfifo`, `bfifo`, `red`, `choke`: parameters not given get tc's defaults | yes |
-//! | `netem`: as `pfifo`, but `rate` keeps its value | yes |
-//! | `netem` that had a distribution or correlations, which the kernel keeps | refused |
-//! | others, and `class change` | refused |
-//!
-//! | clause | here |
-//! | --- | --- |
-//! | `codel`, `fq`, `fq_codel`, `pie`, `fq_pie`, `cake`, `dualpi2`: parameters not given keep their values | yes |
 //! | `pfifo`, `bfifo`, `red`, `choke`: parameters not given get tc's default | yes |
 //! | `netem`: likewise, but `rate` keeps its value | yes |
 //! | `netem` that has a distribution, correlations or slots, which the kernel keeps too | refused |
-//! | others, and `class change` | refused |
+//! | others | refused |
+//! | `qdisc replace` of a discipline of the same kind and handle: likewise | yes |
 
 use super::{Distribution, Netem, Qdisc, QdiscError, parse_one};
 use crate::notice::Notice;
@@ -78,7 +71,8 @@ fn changed_netem(old: &Netem, new: Netem) -> Result<Netem, String> {
         );
     if keeps_more {
         return Err(
-            "netem keeps its distribution, correlations and slots through a change; use replace"
+            "netem keeps its distribution, correlations and slots through a change; delete it and \
+             add it again"
                 .to_owned(),
         );
     }

@@ -379,6 +379,23 @@ pub(super) fn of_others(words: &str) -> Option<&'static str> {
     }
 }
 
+/// Lists of filters as one list, in which each list is evaluated after the one before. Priorities are numbered
+/// anew, from 1.
+pub(super) fn in_sequence(lists: [Vec<Filter>; 3]) -> Vec<Filter> {
+    let mut all: Vec<Filter> = Vec::new();
+    for list in lists {
+        let mut before = None;
+        for mut filter in list {
+            let last = all.last().map_or(0, |filter| filter.priority);
+            let is_same = before == Some(filter.priority);
+            before = Some(filter.priority);
+            filter.priority = if is_same { last } else { last + 1 };
+            all.push(filter);
+        }
+    }
+    all
+}
+
 /// Inserts a filter in evaluation order.
 pub(super) fn insert(
     filters: &mut Vec<Filter>,

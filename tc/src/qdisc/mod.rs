@@ -26,6 +26,7 @@ mod codel;
 mod discipline;
 mod drr;
 pub mod dualpi2;
+mod egress;
 mod error;
 mod ets;
 pub mod filter;
@@ -47,6 +48,7 @@ pub mod red;
 pub mod script;
 mod sfq;
 mod shown;
+mod statement;
 mod tbf;
 mod words;
 

@@ -8,11 +8,13 @@
 //! | `filter add dev X ingress ... action mirred egress redirect dev IFB` | yes, for every packet |
 //! | `qdisc`, `class`, `filter add dev IFB ...`: a queue for packets arriving at X | yes |
 //! | `ip link add IFB type ifb`, `ip link set dev IFB up`, `modprobe ifb` | ignored |
+//! | `filter add dev X egress ... action skbedit priority N`: see `egress` | yes, for some packets too |
 //! | a second filter at `ingress` or `egress`: the first one already matches every packet | refused |
 //! | a filter for only some packets; `mirror`; other actions; a redirection to another kind of device | refused |
 //! | several devices besides an `ifb` | refused: each belongs to its own link's end |
 
 use super::chain::{self, is_chain};
+use super::egress;
 use super::filter::{self, Filter};
 use super::{MAX_TEXT_BYTES, QdiscError};
 use crate::reason::Reason;
@@ -128,6 +130,10 @@ impl<'a> Reader<'a> {
         if device.made.is_none() || (hook, device.made) == (Hook::Egress, Some(Made::Ingress)) {
             let said = "no line before it adds the hook: qdisc add dev X clsact, or ingress for arriving packets";
             return Err(bad(line, said));
+        }
+        if hook == Hook::Egress && egress::sets_priority(&heading.words) {
+            device.lines.push(line);
+            return Ok(());
         }
         let Some(action) = heading.action(line)? else {
             return Ok(());

@@ -3,6 +3,7 @@
 use super::*;
 use crate::reason::Reason;
 
+mod changes;
 mod shown;
 mod trees;
 

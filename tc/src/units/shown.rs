@@ -26,7 +26,7 @@ pub fn size(bytes: u64) -> String {
 
 /// A rate (`sprint_rate`) of bytes per second, in bits: an integer of the largest unit that loses at most a
 /// thousandth.
-pub(crate) fn rate(bytes_per_s: u64) -> String {
+pub fn rate(bytes_per_s: u64) -> String {
     let mut rate = u128::from(bytes_per_s) * 8;
     for unit in ["", "K", "M", "G"] {
         if rate < 1000 || (!rate.is_multiple_of(1000) && rate < 1_000_000) {

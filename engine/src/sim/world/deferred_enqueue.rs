@@ -60,6 +60,9 @@ impl World {
                 return;
             };
             coming.pop_front();
+            if self.links[queue].reads_acknowledgements {
+                self.tell_acknowledgement(queue, &packet);
+            }
             let link = &mut self.links[queue];
             let is_transmitting = link.is_transmitting();
             let offered = link.offer(packet, packet.arrived);

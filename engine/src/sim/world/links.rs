@@ -58,6 +58,9 @@ impl World {
         if self.links[index].is_captured {
             self.see(index, CapturePoint::Before, &packet);
         }
+        if self.links[index].reads_acknowledgements {
+            self.tell_acknowledgement(index, &packet);
+        }
         let offered = self.links[index].offer(packet, self.now);
         match offered {
             OfferOutcome::Dropped(reason) => {
@@ -67,6 +70,16 @@ impl World {
             OfferOutcome::Taken => self.record(index, Event::Enqueue, 0, &packet, None),
         }
         self.after_offer(index, offered);
+    }
+
+    /// Tells a link the header of the packet that is offered next, if it is a pure acknowledgement.
+    #[inline(never)]
+    pub(super) fn tell_acknowledgement(&mut self, index: usize, packet: &Packet) {
+        let is_single = packet.kind() == PacketKind::Tcp && !packet.is_gso();
+        let conversation = &self.conversations[packet.conversation as usize];
+        let flow = conversation.tcp().filter(|_| is_single);
+        let header = flow.and_then(|flow| flow.acknowledgement(packet.segment_place()));
+        self.links[index].tell(header);
     }
 
     /// Follows up on an offer to a link with departure events.

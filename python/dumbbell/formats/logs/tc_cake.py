@@ -64,6 +64,11 @@ _TINS = {3: ("Bulk", "Best Effort", "Voice"), 4: ("Bulk", "Best Effort", "Video"
 """Names by number of tins (``diffserv3``, ``diffserv4``); JSON does not contain them."""
 
 
+def names_by_number(tins: int) -> list[str]:
+    """Names that tc gives to this number of tins."""
+    return list(_TINS.get(tins, [f"Tin {index}" for index in range(tins)]))
+
+
 def names_of_tins(line: str) -> list[str]:
     """The tins named in a heading; None for another line."""
     return re.findall(_NAME, line) if _NAMES.fullmatch(line) else []
@@ -92,7 +97,7 @@ def take_tins(line: str, tins: list[Row]) -> bool:
 def tins_of_json(queue: Members) -> Iterator[Row]:
     """The tins of a queue."""
     rows = list(queue.objects("tins"))
-    names = _TINS.get(len(rows), [f"Tin {index}" for index in range(len(rows))])
+    names = names_by_number(len(rows))
     for name, each in zip(names, rows, strict=True):
         yield {
             "tin": name,

@@ -246,15 +246,11 @@ pub(super) const MEMLIMIT: Parameter = Parameter {
              exceeded, packets are dropped from the head of the longest queue of all tins.",
 };
 
-pub(super) const ACK_FILTER: Parameter = Parameter {
-    name: "no-ack-filter",
-    aliases: &[],
-    argument: "",
-    key: "ack_filter",
-    unit: "word",
-    default: Value::Nothing,
-    default_source: "in place of ack-filter",
-    range: "a word without value",
-    bounds: Bounds::NONE,
-    effect: "Acknowledgements are not filtered.",
-};
+pub(super) const ACK_FILTER: Parameter = words(
+    "no-ack-filter",
+    &["ack-filter", "ack-filter-aggressive"],
+    "ack_filter",
+    "Linux",
+    "Whether an acknowledgement of TCP is dropped from its queue when a newer one says the same. `ack-filter` \
+             keeps two of a connection, `ack-filter-aggressive` one.",
+);

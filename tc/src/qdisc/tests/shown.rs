@@ -103,14 +103,14 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
     (
         "cake bandwidth 20mbit docsis nat ingress diffserv4 memlimit 8mb",
         "bandwidth 20Mbit diffserv4 triple-isolate nonat nowash ingress no-ack-filter split-gso rtt \
-         100ms noatm overhead 18 mpu 64 memlimit 8Mb",
-        r#"{"bandwidth":2500000,"diffserv":"diffserv4","flowmode":"triple-isolate","nat":false,"wash":false,"ingress":true,"ack-filter":"disabled","split_gso":true,"rtt":100000,"raw":false,"atm":"noatm","overhead":18,"mpu":64,"memlimit":8388608}"#,
+         100ms noatm overhead 18 mpu 64 memlimit 8Mb ",
+        r#"{"bandwidth":2500000,"diffserv":"diffserv4","flowmode":"triple-isolate","nat":false,"wash":false,"ingress":true,"ack-filter":"disabled","split_gso":true,"rtt":100000,"raw":false,"atm":"noatm","overhead":18,"mpu":64,"memlimit":8388608,"fwmark":"0"}"#,
     ),
     (
         "cake",
         "bandwidth unlimited diffserv3 triple-isolate nonat nowash no-ack-filter split-gso rtt \
          100ms raw overhead 0 ",
-        r#"{"bandwidth":"unlimited","diffserv":"diffserv3","flowmode":"triple-isolate","nat":false,"wash":false,"ingress":false,"ack-filter":"disabled","split_gso":true,"rtt":100000,"raw":true,"overhead":0}"#,
+        r#"{"bandwidth":"unlimited","diffserv":"diffserv3","flowmode":"triple-isolate","nat":false,"wash":false,"ingress":false,"ack-filter":"disabled","split_gso":true,"rtt":100000,"raw":true,"overhead":0,"fwmark":"0"}"#,
     ),
     (
         "pie bytemode",

@@ -418,7 +418,7 @@ fn classes_and_filters_that_do_not_fit_are_named() {
         ),
         (
             "root handle 1: netem delay 10ms 1ms 25%; qdisc change root netem delay 5ms",
-            "use replace",
+            "delete it and add it again",
         ),
         (
             &format!("{htb}; filter add parent 1: u32 match u8 0x10 0xff at 33 flowid 1:1"),
