@@ -15,11 +15,21 @@ from typing import Any
 from dumbbell.spec.base import SpecModel
 from dumbbell.spec.experiment import Experiment
 from dumbbell.spec.flows import Flow, Ping
+from dumbbell.spec.home import Home
 from dumbbell.spec.links import Change, LinkEnd, LinkOptions
 from dumbbell.spec.tcp import Tcp
 
 PLACE = Path(__file__).resolve().parents[1] / "python" / "dumbbell" / "spec" / "key_models.pyi"
-MODELS: tuple[type[SpecModel], ...] = (Experiment, Change, LinkEnd, LinkOptions, Flow, Ping, Tcp)
+MODELS: tuple[type[SpecModel], ...] = (
+    Experiment,
+    Change,
+    LinkEnd,
+    LinkOptions,
+    Flow,
+    Ping,
+    Home,
+    Tcp,
+)
 """Models that derive from a model generated from a table of keys."""
 LONGEST_LINE = 100
 _HEAD = '''\

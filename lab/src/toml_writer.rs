@@ -322,8 +322,10 @@ fn value_of(kind: Value, value: &serde_json::Value) -> String {
         Value::SizeLaw => quoted(&LawQuantity::Size.text(&typed(value))),
         Value::ExponentialGap | Value::ConstantGap => mean_gap(&typed(value)),
         Value::Size | Value::Bytes(_) | Value::Overhead => size(number),
-        Value::Time | Value::PositiveTime | Value::EndTime | Value::Gro => time(&number),
-        Value::Rate => rate(number),
+        Value::Time | Value::PositiveTime | Value::EndTime | Value::TimeWithin(_) | Value::Gro => {
+            time(&number)
+        }
+        Value::Rate | Value::RateWithin(_) => rate(number),
         Value::Times => listed(|ns| time(&ns)),
         Value::Sizes => listed(size),
         Value::Police => quoted(&typed::<tc::Police>(value).to_string()),
@@ -334,8 +336,11 @@ fn value_of(kind: Value, value: &serde_json::Value) -> String {
         Value::Name(_) | Value::Title | Value::KernelName => {
             quoted(value.as_str().unwrap_or_default())
         }
-        Value::QueueNames => list(typed::<Vec<String>>(value).iter().map(|name| quoted(name))),
+        Value::QueueNames | Value::WordList(_) => {
+            list(typed::<Vec<String>>(value).iter().map(|name| quoted(name)))
+        }
         Value::Probability
+        | Value::Share
         | Value::Seed
         | Value::CodePoint
         | Value::Numbers(_)

@@ -63,16 +63,24 @@ pub enum Value {
     FlagOr(&'static str),
     /// One of these words.
     Words(&'static [&'static str]),
+    /// A list of these words, each at most once.
+    WordList(&'static [&'static str]),
     /// An integer.
     Whole(Whole),
     /// A size within bounds; resolved in bytes.
-    Bytes(Bytes),
+    Bytes(Within),
+    /// A rate within bounds; resolved in bit/s.
+    RateWithin(Within),
+    /// A time within bounds; resolved in nanoseconds.
+    TimeWithin(Within),
     /// A rate, or `inf`; resolved in bit/s, 0 for `inf`.
     Rate,
     /// A size, or the name of a link type; resolved in bytes.
     Overhead,
     /// A probability.
     Probability,
+    /// A number above 0 and at most 1.
+    Share,
     /// A policer in tc syntax, or `none`; resolved as in the crate `tc`, or null.
     Police,
     /// A discipline in tc syntax; resolved as in the crate `tc`.
@@ -127,12 +135,12 @@ pub struct Numbers {
     pub unit: &'static str,
 }
 
-/// Bounds of a size.
+/// Bounds of a quantity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub struct Bytes {
-    /// The minimum, bytes.
+pub struct Within {
+    /// The minimum, resolved.
     pub least: u64,
-    /// The maximum, bytes.
+    /// The maximum, resolved.
     pub most: u64,
     /// Both in words.
     pub range: &'static str,
@@ -378,7 +386,7 @@ pub(crate) const fn size(
     range: &'static str,
     examples: &'static [&'static str],
 ) -> Value {
-    Value::Bytes(Bytes {
+    Value::Bytes(Within {
         least,
         most,
         range,
@@ -428,6 +436,7 @@ pub fn tables_json() -> String {
         "change": change,
         "flow": flow,
         "probe": probe,
+        "home": crate::home::keys(),
     })
     .to_string()
 }

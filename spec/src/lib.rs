@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 mod error;
+mod home;
 pub mod key;
 pub mod law;
 pub mod link;

@@ -104,9 +104,7 @@ def test_the_commands_that_the_file_names_run_as_they_stand(
 
 def test_a_comparison_with_cake_is_named() -> None:
     text = printed("--technology", "vdsl-pppoe")
-    assert "qdisc={fq_codel,cake bandwidth 1800kbit pppoe-ptm}'" in text.replace(
-        "1800Kbit", "1800kbit"
-    )
+    assert "--set='home.router_up={fq_codel,cake bandwidth 1800kbit pppoe-ptm}'" in text
 
 
 @pytest.mark.parametrize(
@@ -114,7 +112,7 @@ def test_a_comparison_with_cake_is_named() -> None:
     [
         (["--down", "20"], "--down", "20bit"),
         (["--down", "7kbit"], "--down", None),
-        (["--rtt", "20"], "--rtt", None),
+        (["--rtt", "20"], "--rtt", "20ms"),
         (["--rtt", "11s"], "--rtt", None),
         (["--up-buffer", "1500b"], "--up-buffer", None),
         (["--technology", "vdsl-ppoe"], "--technology", "vdsl-pppoe"),

@@ -75,8 +75,8 @@ def bottleneck_of(experiment: Experiment) -> str:
         SpecError: There are no links, or no senders.
     """
     described = Resolved(experiment.resolved())
-    ends = [(flow.from_, flow.to) for flow in experiment.flows]
-    ends += [(probe.from_, probe.to) for probe in experiment.probes]
+    ends = [(flow.from_, flow.to) for flow in experiment.all_flows]
+    ends += [(probe.from_, probe.to) for probe in experiment.all_probes]
     if not ends:
         raise SpecError("flows", "none", "a flow or a probe: the laboratory shows what is sent")
     way = experiment.route(*ends[0])

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 from dumbbell.errors import SpecError
 from dumbbell.spec.experiment import Experiment, canonical_json
 from dumbbell.spec.flows import Flow, Ping
+from dumbbell.spec.home import Home
 from dumbbell.spec.links import Change, Link, LinkEnd, LinkOptions
 from dumbbell.spec.notices import PlacedNotice
 from dumbbell.spec.resolved import Resolved
@@ -94,6 +95,7 @@ __all__ = [
     "Experiment",
     "Flow",
     "Greedy",
+    "Home",
     "Interface",
     "Iperf3",
     "Iperf3Program",

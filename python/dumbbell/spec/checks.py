@@ -41,11 +41,16 @@ def check(experiment: Experiment) -> None:
 
 def _check_where(experiment: Experiment) -> None:
     if experiment.shape is not None:
-        for key in ("hosts", "links"):
+        for key in ("home", "hosts", "links"):
             if getattr(experiment, key):
-                raise Refused(key, "either a shape, or hosts and links", path=key)
+                allowed = "a home" if key == "home" else "hosts and links"
+                raise Refused(key, f"either a shape, or {allowed}", path=key)
+    elif experiment.home is not None:
+        if experiment.hosts:
+            allowed = "no such list beside a home: its hosts, and those that links name"
+            raise Refused("hosts", allowed, path="hosts")
     elif not experiment.hosts and not experiment.links:
-        raise Refused("nothing", "links between hosts, or a shape", path="links")
+        raise Refused("nothing", "links between hosts, a shape, or a home", path="links")
     if len(experiment.links) > MOST_LINKS:
         raise Refused(f"{len(experiment.links)} links", f"at most {MOST_LINKS}", path="links")
 
@@ -77,7 +82,14 @@ def _check_host(path: str, host: str, known: Mapping[str, object]) -> None:
 
 
 def _check_names(experiment: Experiment) -> None:
+    # In front, so that the name which the file gives is refused.
+    of_home = [*experiment.home.flows(), *experiment.home.probes()] if experiment.home else []
     named = [
+        ("home.uses", name)
+        for sender in of_home
+        for name in (sender.names if isinstance(sender, Flow) else (sender.name,))
+    ]
+    named += [
         (f"{path}.name", name)
         for path, sender in _senders(experiment)
         for name in (sender.names if isinstance(sender, Flow) else (sender.name,))
@@ -88,18 +100,20 @@ def _check_names(experiment: Experiment) -> None:
 
 def _check_ports(experiment: Experiment) -> None:
     """Refuses two flows at one port of a host, over one transport."""
-    if all(flow.port is None for flow in experiment.flows):
+    if all(flow.port is None for flow in experiment.all_flows):
         return
     seen: dict[tuple[str, str, int], str] = {}
     number = FIRST_PORT
-    for index, flow in enumerate(experiment.flows):
+    for index, flow in enumerate(experiment.all_flows):
         default = range(number, number + len(flow.names))
         number = default.stop
         for name, port in zip(flow.names, flow.ports or default, strict=True):
             other = seen.setdefault((flow.to, flow.carried_by, port), name)
             if other != name:
                 allowed = f"a port of {flow.to} that no other flow has ({other} has {port})"
-                raise Refused(port, allowed, path=f"flows[{index}].port")
+                is_own = index < len(experiment.flows)
+                path = f"flows[{index}].port" if is_own else "home.uses"
+                raise Refused(port, allowed, path=path)
 
 
 def _check_unique(named: Iterable[tuple[str, str]], what: str) -> None:

@@ -14,6 +14,7 @@ from dumbbell.errors import SpecError
 from dumbbell.spec import checks, observed, toml_file
 from dumbbell.spec.fields import Name, time_ns
 from dumbbell.spec.flows import Flow, Ping
+from dumbbell.spec.home import Home
 from dumbbell.spec.keys import EXPERIMENT, key_fields, key_model, resolved_keys
 from dumbbell.spec.links import Link
 from dumbbell.spec.native import allowing_native
@@ -61,7 +62,7 @@ class Experiment(ExperimentKeys):
     """An experiment: hosts, links with their queues, traffic, and a duration.
 
     Quantities are text with a unit: ``"200ms"``, ``"1mbit"``, ``"512B"``, ``"110pps"``. The network
-    is either a ``shape`` or a list of ``links``.
+    is a ``shape``, a list of ``links``, or a ``home``, to which ``links`` add hosts.
 
     Raises:
         SpecError: A value is invalid; the message has the path, the value and the allowed values.
@@ -69,6 +70,11 @@ class Experiment(ExperimentKeys):
 
     shape: Shape | None = Field(
         default=None, description="A well-known network, instead of `hosts` and `links`."
+    )
+    home: Home | None = Field(
+        default=None,
+        description="A home access line with its router, modem and provider, and its traffic: "
+        "it adds links, flows and probes to those of the file.",
     )
     hosts: Annotated[Sequence[Name], AfterValidator(tuple)] = Field(
         default=(),
@@ -99,8 +105,20 @@ class Experiment(ExperimentKeys):
 
     @property
     def all_links(self) -> tuple[Link, ...]:
-        """The links, including those of a shape."""
-        return tuple(self.links) if self.shape is None else tuple(self.shape.links())
+        """The links, including those of a shape or a home."""
+        if self.shape is not None:
+            return tuple(self.shape.links())
+        return (*self.links, *(self.home.links() if self.home else ()))
+
+    @property
+    def all_flows(self) -> tuple[Flow, ...]:
+        """The flows, including those of a home."""
+        return (*self.flows, *(self.home.flows() if self.home else ()))
+
+    @property
+    def all_probes(self) -> tuple[Ping, ...]:
+        """The probes, including those of a home."""
+        return (*self.probes, *(self.home.probes() if self.home else ()))
 
     @cached_property
     def topology(self) -> Topology:
@@ -150,9 +168,9 @@ class Experiment(ExperimentKeys):
         }
         network = Resolved(resolved)
         resolved["flows"] = [
-            each for flow in self.flows for each in flow.resolved(duration_ns, network)
+            each for flow in self.all_flows for each in flow.resolved(duration_ns, network)
         ]
-        resolved["probes"] = [probe.resolved() for probe in self.probes]
+        resolved["probes"] = [probe.resolved() for probe in self.all_probes]
         names = observed.names(self, Resolved(resolved))
         # Only if given, so that stored descriptions from before this key keep their canonical text.
         if names is not None:
@@ -185,7 +203,7 @@ class Experiment(ExperimentKeys):
     def with_link(self, a: str, b: str, **changes: Any) -> Self:
         """A copy with other values in the first link between two hosts.
 
-        A shape is replaced by its links.
+        A shape or a home is replaced by its links.
 
         Args:
             a: One host of the link; forward and reverse remain those of the link.
@@ -199,7 +217,7 @@ class Experiment(ExperimentKeys):
         for index, link in enumerate(links):
             if {link.a, link.b} == {a, b}:
                 links[index] = link.with_(**changes)
-                return self.with_(shape=None, hosts=self.topology.hosts, links=links)
+                return self._expanded(links=links)
         pairs = ", ".join(f"{link.a} and {link.b}" for link in links[:20])
         raise SpecError("links", f"{a} and {b}", f"two hosts of one link: {pairs}")
 
@@ -209,7 +227,8 @@ class Experiment(ExperimentKeys):
         Raises:
             SpecError: There is no such flow, or the experiment would be invalid.
         """
-        return self.with_(flows=_changed(self.flows, "flows", name, changes))
+        own = self._own(name, self.flows)
+        return own.with_(flows=_changed(own.flows, "flows", name, changes))
 
     def with_probe(self, name: str, **changes: Any) -> Self:
         """A copy with other values in one probe.
@@ -217,7 +236,23 @@ class Experiment(ExperimentKeys):
         Raises:
             SpecError: There is no such probe, or the experiment would be invalid.
         """
-        return self.with_(probes=_changed(self.probes, "probes", name, changes))
+        own = self._own(name, self.probes)
+        return own.with_(probes=_changed(own.probes, "probes", name, changes))
+
+    def _own(self, name: str, senders: Sequence[Flow] | Sequence[Ping]) -> Self:
+        """Itself, or with a home replaced if the sender of this name is one of the home's."""
+        is_own = self.home is None or any(each.name == name for each in senders)
+        return self if is_own else self._expanded()
+
+    def _expanded(self, **changes: Any) -> Self:
+        """A copy with a shape or a home replaced by its hosts, links, flows and probes."""
+        parts = {
+            "hosts": self.topology.hosts,
+            "links": self.all_links,
+            "flows": self.all_flows,
+            "probes": self.all_probes,
+        }
+        return self.with_(shape=None, home=None, **(parts | changes))
 
     # --- in and out -----------------------------------------------------------------------
 

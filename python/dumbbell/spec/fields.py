@@ -181,6 +181,38 @@ def _probability(value: object) -> float:
     return float(value) + 0.0  # no negative zero: one value, one text
 
 
+def _share(value: object) -> float:
+    allowed = "a share above 0 and at most 1, such as 0.9"
+    if isinstance(value, str) and re.fullmatch(r"[0-9]+\.?[0-9]*%", value):
+        raise Refused(value, f"{allowed}, not per cent", f"{float(value[:-1]) / 100:g}")
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value <= 1:
+        raise Refused(value, allowed)
+    return float(value)
+
+
+def word_list(*words: str) -> Any:
+    """Return the type of a list of some words, each at most once."""
+    check_word = word(*words)
+
+    def check(value: object) -> tuple[str, ...]:
+        if not isinstance(value, Sequence) or isinstance(value, str):
+            raise Refused(value, f"a list of words: {one_of(words)}")
+        found: list[str] = []
+        for index, each in enumerate(value):
+            try:
+                found.append(check_word(each))
+            except Refused as refused:
+                refused.path = f"[{index}]"
+                raise
+            if each in found[:-1]:
+                raise Refused(each, "each word once", path=f"[{index}]")
+        return tuple(found)
+
+    schema: dict[str, Any] = {"type": "array", "items": {"enum": list(words)}}
+    schema |= {"uniqueItems": True, "examples": [list(words[:2])], "x-unit": "list of words"}
+    return Annotated[tuple[str, ...], BeforeValidator(check), WithJsonSchema(schema)]
+
+
 def whole(least: int, most: int) -> Callable[[object], int]:
     """Return a check for whole numbers from ``least`` to ``most``."""
 
@@ -297,6 +329,7 @@ def quantity_schema(unit: str, *examples: str, also: Mapping[str, Any] | None = 
     return WithJsonSchema({**choice, "examples": list(examples), "x-unit": unit})
 
 
+RATE_BPS = Conversion(rate_bps, rate_text, "bps")
 TIME_NS = Conversion(time_ns, units.format_time, "ns")
 SIZE_BYTES = Conversion(size_bytes, units.format_size, "bytes")
 
@@ -317,7 +350,7 @@ Rate = Annotated[
     str,
     BeforeValidator(_rate),
     quantity_schema("rate", "1mbit", "inf", also={"const": INFINITE}),
-    Conversion(rate_bps, rate_text, "bps"),
+    RATE_BPS,
 ]
 PacketRate = Annotated[str, BeforeValidator(_packet_rate), quantity_schema("packets/s", "110pps")]
 PacketSize = Annotated[
@@ -366,6 +399,11 @@ Gro = Annotated[
 ]
 Probability = Annotated[
     float, BeforeValidator(_probability), _schema("number", "0 to 1", minimum=0, maximum=1)
+]
+Share = Annotated[
+    float,
+    BeforeValidator(_share),
+    _schema("number", "share", exclusiveMinimum=0, maximum=1, examples=[0.9]),
 ]
 Seed = Annotated[
     int,

@@ -24,7 +24,9 @@ from dumbbell.spec.fields import (
     NO_GRO,
     NO_POLICER,
     OVERHEADS_BYTES,
+    RATE_BPS,
     SIZE_BYTES,
+    TIME_NS,
     Dscp,
     Flag,
     Gro,
@@ -37,6 +39,7 @@ from dumbbell.spec.fields import (
     Qdisc,
     Rate,
     Seed,
+    Share,
     Time,
     Title,
     numbers,
@@ -44,6 +47,7 @@ from dumbbell.spec.fields import (
     quantity_schema,
     whole,
     word,
+    word_list,
 )
 from dumbbell.spec.refusal import Refused, nearest
 from dumbbell.spec.traces import TraceOrFile
@@ -52,14 +56,18 @@ Kind = Literal[
     "flag",
     "flag-or",
     "words",
+    "word-list",
     "whole",
     "bytes",
+    "rate-within",
+    "time-within",
     "time",
     "positive-time",
     "end-time",
     "rate",
     "overhead",
     "probability",
+    "share",
     "police",
     "qdisc",
     "gro",
@@ -167,13 +175,14 @@ class Key:
                 schema = {"type": "integer", "minimum": least, "maximum": most}
                 schema |= {"examples": [self.bounds["example"]], "x-unit": self.bounds["unit"]}
                 return Annotated[int, BeforeValidator(whole(least, most)), WithJsonSchema(schema)]
-            case "bytes":
-                check = BeforeValidator(_size(self.bounds))
-                schema_of = quantity_schema("size", *self.bounds["examples"])
-                return Annotated[str, check, schema_of, SIZE_BYTES]
+            case "bytes" | "rate-within" | "time-within":
+                of = _WITHIN[self.kind]
+                schema_of = quantity_schema(of.name, *self.bounds["examples"])
+                check = BeforeValidator(of.check(self.bounds))
+                return Annotated[str, check, schema_of, of.conversion]
             case "numbers":
                 return numbers(self.bounds["allowed"], self.bounds["words"], self.bounds["unit"])
-        return _TAKES[self.kind]
+        return word_list(*self.bounds) if self.kind == "word-list" else _TAKES[self.kind]
 
     def field(self, takes: Any = None, default: Any = ..., meaning: str = "") -> tuple[Any, Any]:
         """Its type and its field in a model.
@@ -211,6 +220,7 @@ _TAKES: Mapping[Kind, Any] = {
     "rate": Rate,
     "overhead": Overhead,
     "probability": Probability,
+    "share": Share,
     "police": Police,
     "qdisc": Qdisc,
     "gro": Gro,
@@ -229,15 +239,35 @@ def _flag_or(other: str) -> Callable[[object], bool | str]:
     return check
 
 
-def _size(bounds: Mapping[str, Any]) -> Callable[[object], str]:
-    within = f"from {bounds['range']}" if bounds["least"] else f"of {bounds['range']}"
-    allowed = f'a size with its unit {within}, such as "{bounds["examples"][0]}"'
+@dataclass(frozen=True)
+class _Within:
+    """A quantity within bounds.
 
-    def check(value: object) -> str:
+    Attributes:
+        name: What it is.
+        parse: From text.
+        unit: The unit that the hint for a bare number has; that of the key's example when empty.
+        conversion: Of its values.
+    """
+
+    name: str
+    parse: Callable[[str], int]
+    unit: str
+    conversion: Conversion
+
+    def check(self, bounds: Mapping[str, Any]) -> Callable[[object], str]:
+        within = f"from {bounds['range']}" if bounds["least"] else f"of {bounds['range']}"
+        allowed = f'a {self.name} with its unit {within}, such as "{bounds["examples"][0]}"'
         both = (bounds["least"], bounds["most"])
-        return quantity(value, units.parse_size_bytes, both, allowed, "B")
+        unit = self.unit or bounds["examples"][0].lstrip("0123456789.")
+        return lambda value: quantity(value, self.parse, both, allowed, unit)
 
-    return check
+
+_WITHIN: Mapping[str, _Within] = {
+    "bytes": _Within("size", units.parse_size_bytes, "B", SIZE_BYTES),
+    "rate-within": _Within("rate", units.parse_rate_bps, "", RATE_BPS),
+    "time-within": _Within("time", units.parse_time_ns, "", TIME_NS),
+}
 
 
 def key_of(given: Mapping[str, Any]) -> Key:
@@ -269,6 +299,8 @@ ONE_FLOW: Mapping[str, Key] = MappingProxyType(
 """Of one of them, as resolved."""
 PROBE: Mapping[str, Key] = MappingProxyType(_TABLES["probe"])
 """Of a probe."""
+HOME: Mapping[str, Key] = MappingProxyType(_TABLES["home"])
+"""Of a home access line (``spec/src/home.rs``), which resolves to links, flows and probes."""
 
 
 def key_fields(

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from dumbbell import _engine, units
 from dumbbell.spec.fields import INFINITE, NO_POLICER
+from dumbbell.spec.home import Home
 from dumbbell.spec.links import Change, LinkEnd, LinkOptions
 from dumbbell.spec.refusal import joined
 
@@ -47,6 +48,14 @@ _NOTED: Mapping[str, Callable[[str], list[units.Notice]]] = MappingProxyType(
     }
 )
 """Keys of links with values in tc syntax."""
+_NOTED_OF_HOME: Mapping[str, Callable[[str], list[units.Notice]]] = MappingProxyType(
+    {
+        "down": units.rate_notices,
+        "up": units.rate_notices,
+        "router_up": units.qdisc_notices,
+        "router_down": units.qdisc_notices,
+    }
+)
 _WORDS = (INFINITE, NO_POLICER)
 
 
@@ -78,10 +87,17 @@ def _walk(value: object, path: str) -> Iterator[PlacedNotice]:
             yield from _walk(each, f"{path}[{index}]")
 
 
+def _noted(model: BaseModel) -> Mapping[str, Callable[[str], list[units.Notice]]]:
+    if isinstance(model, Home):
+        return _NOTED_OF_HOME
+    return _NOTED if isinstance(model, Change | LinkEnd | LinkOptions) else {}
+
+
 def _of_field(model: BaseModel, name: str, path: str) -> Iterator[PlacedNotice]:
     value, place = getattr(model, name), joined(path, name)
-    if name not in _NOTED or not isinstance(model, Change | LinkEnd | LinkOptions):
+    noted = _noted(model)
+    if name not in noted:
         yield from _walk(value, place)
     elif isinstance(value, str) and value not in _WORDS:
-        for notice in _NOTED[name](value):
+        for notice in noted[name](value):
             yield PlacedNotice(place, notice)

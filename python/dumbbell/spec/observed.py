@@ -64,8 +64,8 @@ def names(experiment: Experiment, described: Resolved) -> list[str] | None:
         return None
     if experiment.observe != BOTTLENECK:
         return list(experiment.observe)
-    ends = [(flow.from_, flow.to) for flow in experiment.flows]
-    ends += [(probe.from_, probe.to) for probe in experiment.probes]
+    ends = [(flow.from_, flow.to) for flow in experiment.all_flows]
+    ends += [(probe.from_, probe.to) for probe in experiment.all_probes]
     found = set()
     for start, end in dict.fromkeys(ends):
         way = experiment.route(start, end)

@@ -86,7 +86,7 @@ def _check_servers(path: str, program: FlentProgram, experiment: Experiment) -> 
     """Flent's irtt asks at irtt's own port, where the server of a probe would be, too."""
     if IRTT not in TESTS[program.test].tools:
         return
-    for probe in experiment.probes:
+    for probe in experiment.all_probes:
         if probe.kind == IRTT.name and probe.to == program.to:
             allowed = f"a host to which no probe of kind irtt goes, as {probe.name} does"
             raise Refused(program.to, allowed, path=f"{path}.to")

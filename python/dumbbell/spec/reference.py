@@ -23,6 +23,7 @@ _SECTIONS = {
     "TraceState": "`states` of a trace",
     "Dumbbell": '`shape` with `kind = "dumbbell"`',
     "Chain": '`shape` with `kind = "chain"`',
+    "Home": "`[home]`",
     "Flow": "`[[flows]]`",
     **{model.__name__: f'`source` with `kind = "{kind}"`' for kind, model in MODELS.items()},
     "Tcp": "`tcp` of a flow",
@@ -113,7 +114,8 @@ def _default(key: str, field: Mapping[str, Any], required: Any) -> str:
     default = field.get("default")
     if default in (None, {}, []):
         return ""
-    return f"`{json.dumps(default)}`" if isinstance(default, str | bool | int | float) else ""
+    is_shown = isinstance(default, str | bool | int | float | list)
+    return f"`{json.dumps(default)}`" if is_shown else ""
 
 
 def _laws() -> str:

@@ -473,6 +473,9 @@ def _made(following: str | _Place, path: str, document: Mapping[str, Any]) -> di
     if path == "links" and "shape" in document:
         allowed = "a path through the shape, such as shape.bottleneck.qdisc"
         raise SpecError(path, "no list of links", allowed, "shape")
+    if path == "links" and "home" in document:
+        allowed = "a path through the home, such as home.router_up"
+        raise SpecError(path, "no list of links", allowed, "home.router_up")
     lists = [key for key, value in document.items() if isinstance(value, list)]
     allowed = f"a list of the description: {', '.join(lists) or 'there is none'}"
     raise SpecError(path, "nothing", allowed, nearest(path, lists))
