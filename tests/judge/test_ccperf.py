@@ -149,7 +149,7 @@ def test_the_tables_are_on_the_page_and_in_the_folder(dossier: Dossier) -> None:
     for section in ("synchronous", "policing"):
         for kind in ("Flow", "Link", "Network"):
             assert f"{kind} metrics: {section}" in titles
-    files = dossier_files(dossier, {})
+    files = dossier_files(dossier, {}, lambda svg: b"")
     lines = list(csv.DictReader(io.StringIO(str(files["metrics.csv"]))))
     assert {each["metric"] for each in lines} == set(ccperf.ROWS)
 
@@ -160,7 +160,7 @@ def test_other_suites_have_no_such_tables(tmp_path: Path) -> None:
     found = judge_controller(request, written, executor_of=lambda cells: Threads(1))
     assert ccperf_frame([found]) is None
     assert len(list(value_tables(found))) == 1
-    assert "metrics.csv" not in dossier_files(found, {})
+    assert "metrics.csv" not in dossier_files(found, {}, lambda svg: b"")
 
 
 @pytest.mark.parametrize(
