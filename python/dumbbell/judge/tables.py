@@ -40,8 +40,8 @@ _LATEX = str.maketrans(
 
 
 def value_tables(dossier: Dossier) -> Iterator[ValueTable]:
-    """What the kernel says first, then one table per section, with harm and CCPerf's tables where they
-    are measured.
+    """What the kernel says first, then one table per section, with harm and CCPerf's tables where
+    they are measured.
     """
     several = len(dossier.backends) > 1
     if dossier.on_kernel is not None and dossier.on_kernel.compared:
