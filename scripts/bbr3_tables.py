@@ -1,7 +1,7 @@
 """The tables of ``docs/cca-bbr3.md``: ``bbr3`` alone, with itself, with ``cubic`` and with ``bbr``.
 
-``python scripts/bbr3_tables.py`` runs each cell five times and prints the tables: means with half of
-their 95 % intervals. A buffer is a FIFO; its size is in products of rate and round-trip time.
+``python scripts/bbr3_tables.py`` runs each cell five times and prints the tables: means with half
+of their 95 % intervals. A buffer is a FIFO; its size is in products of rate and round-trip time.
 """
 
 from __future__ import annotations
