@@ -33,7 +33,7 @@ const LINES: &[&str] = &[
     "fq_codel limit 30 memory_limit 9kb noecn drop_batch 2",
     "cake bandwidth 1mbit rtt 10ms memlimit 20kb",
     "cake unlimited diffserv4 dual-srchost rtt 5ms memlimit 9kb wash",
-    "cake bandwidth 2mbit ingress atm overhead 32 flows",
+    "cake bandwidth 2mbit ingress atm overhead 32 flows ack-filter",
     "pie limit 12 target 1ms tupdate 2ms",
     "pie limit 40 target 1ms tupdate 1ms bytemode dq_rate_estimator ecn",
     "pie limit 40 linux_3_14",

@@ -7,6 +7,8 @@ const NS_PER_S = 1e9;
 const RATE = { least: 1e5, most: 1e9 };
 const ROUND_TRIP_MS = { least: 0.2, most: 500 };
 const MOST_FLOWS = 100;
+/** Groups of flows whose controls are shown at once. */
+const MOST_SHOWN = 12;
 
 /**
  * @typedef {{id: string, label: string, kind: "slider" | "text" | "select" | "number",
@@ -16,6 +18,8 @@ const MOST_FLOWS = 100;
  *   options?: string[], hides?: boolean, stops?: (number | null)[], chips?: (number | string | null)[],
  *   chipWords?: (value: any) => string, effect?: string, isFolded?: boolean}} Control a control that hides is invisible if there is nothing to
  *   change; stops are the slider's positions, chips the usual values
+ * @typedef {{names: string[], controls: () => Control[]}} OtherGroups groups of flows whose controls are made when
+ *   they are asked for
  */
 
 /** @param {number} queue @returns {Control} */
@@ -125,10 +129,13 @@ function seconds(id, label, path, key, most) {
  * @param {any} base as loaded
  * @param {number} queue the observed one
  * @param {{controllers: string[], examples: string[]}} known
- * @returns {{link: Control[], traffic: Control[], run: Control[]}}
+ * @returns {{link: Control[], traffic: Control[], run: Control[], others: OtherGroups}} controls of the first
+ *   `MOST_SHOWN` groups of flows, and the other groups
  */
 export function controlsOf(base, queue, { controllers, examples }) {
-  const names = [...new Set(base.groups)].slice(0, 12);
+  const names = /** @type {string[]} */ ([...new Set(base.groups)]);
+  const ofGroups = (/** @type {string[]} */ some) => some.flatMap((name) => ofGroup(base, name, controllers, queue));
+  const others = names.slice(MOST_SHOWN);
   const link = [roundTrip(queue), discipline(queue, examples), policer(queue)];
   const run = [
     seconds("duration", "Length of the run", "duration_ns", "duration_ns", 1000),
@@ -139,7 +146,8 @@ export function controlsOf(base, queue, { controllers, examples }) {
   ];
   return {
     link: endOf(base, queue).rate_bps ? [rate(queue), ...link] : link,
-    traffic: names.flatMap((name) => ofGroup(base, /** @type {string} */ (name), controllers, queue)),
+    traffic: ofGroups(names.slice(0, MOST_SHOWN)),
     run,
+    others: { names: others, controls: () => ofGroups(others) },
   };
 }

@@ -17,6 +17,8 @@ export class Form {
     this.known = known;
     this.changed = changed;
     this.queue = 0;
+    /** As shown last. @type {any} */
+    this.described = null;
     /** @type {Field[]} */
     this.fixed = [];
     /** Numbers of each text, and the text from which they were built.
@@ -35,12 +37,28 @@ export class Form {
     this.queue = queue;
     this.fixed = [];
     this.numbers = {};
-    for (const [place, controls] of Object.entries(controlsOf(base, queue, this.known))) {
+    const { others, ...places } = controlsOf(base, queue, this.known);
+    for (const [place, controls] of Object.entries(places)) {
       const fields = controls.map((control) => new Field(control, this.changed));
       const elements = fields.flatMap((field) => [field.element, ...this.#placeOf(field.control.id)]);
       document.getElementById(`${place}-fields`)?.replaceChildren(...elements);
       this.fixed.push(...fields);
     }
+    if (others.names.length) document.getElementById("traffic-fields")?.append(this.#othersOf(others));
+  }
+
+  /** Fields of further groups of flows, folded; they are created when they are unfolded.
+   * @param {import("./controls.js").OtherGroups} others */
+  #othersOf({ names, controls }) {
+    const words = `${names.length} more ${names.length > 1 ? "groups" : "group"} of flows`;
+    const folded = element("details", { id: "other-groups" }, element("summary", {}, words));
+    folded.addEventListener("toggle", () => {
+      const fields = controls().map((control) => new Field(control, this.changed));
+      folded.append(...fields.map((field) => field.element));
+      this.fixed.push(...fields);
+      for (const field of fields) field.show(this.described);
+    }, { once: true });
+    return folded;
   }
 
   /** Position of the numbers of a text.
@@ -55,6 +73,7 @@ export class Form {
   /** Shows the values of the description.
    * @param {any} described */
   show(described) {
+    this.described = described;
     for (const key of Object.keys(this.numbers)) this.#number(key, described);
     for (const field of this.fields) field.show(described);
   }
