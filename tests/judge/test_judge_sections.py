@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from dumbbell.backends import get_backend
 from dumbbell.compare.checking import asserted
 from dumbbell.judge.dossier import write_experiments
 from dumbbell.judge.experiment_text import experiment_text
@@ -125,3 +126,11 @@ def test_a_file_is_the_same_each_time(tmp_path: Path) -> None:
     for file in first.iterdir():
         assert file.read_bytes() == (second / file.name).read_bytes()
         assert asserted(file).cells
+
+
+@pytest.mark.parametrize("suite", ["rfc9743", "ccperf"])
+def test_every_cell_of_quick_runs_on_the_kernel(suite: str, tmp_path: Path) -> None:
+    kernel = get_backend("kernel")
+    for written in write_experiments(JudgeRequest("cubic"), tmp_path, sections_of(suite)):
+        for cell in written.claims.cells:
+            kernel.check(cell.experiment.resolved_json())

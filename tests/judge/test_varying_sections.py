@@ -81,7 +81,7 @@ def test_bursts_of_service_add_up_to_the_lines_rate(kilobytes: int) -> None:
 def test_each_replication_has_its_own_rates() -> None:
     for cell, least, most in (
         ("busy-mobile", 4e6, 20e6),
-        ("busy-handover", 10e6, 40e6),
+        ("busy-handover-outage", 9e6, 40e6),
         ("busy-on-off", 14e6, 20e6),
     ):
         found = {run_cell(VARYING_RATE, cell, replication=n)[CAPACITY] for n in range(3)}

@@ -45,6 +45,7 @@ def _trial(request: JudgeRequest) -> Trial:
                     where,
                 )
             )
+    # 20 ms of G.711 (160 bytes) and a header of RTP (12 bytes).
     call = {
         "name": "call",
         "from": "sender",

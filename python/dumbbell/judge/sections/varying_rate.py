@@ -24,6 +24,7 @@ class _Varying:
         label: In figures.
         trace: Random process of the link.
         qdisc: Its queue.
+        amended: What was changed after a run; empty if nothing was.
     """
 
     id: str
@@ -31,6 +32,7 @@ class _Varying:
     label: str
     trace: Mapping[str, Any]
     qdisc: str = fifo(1)
+    amended: str = ""
 
 
 _MOBILE = {
@@ -38,6 +40,18 @@ _MOBILE = {
     "states": [{"hold": _STAY, "rate": rate} for rate in ("20mbit", "10mbit", "4mbit")],
 }
 _HANDOVER = {
+    "kind": "markov",
+    "states": [
+        {"hold": "15s", "rate": rate, "delay": delay}
+        for rate, delay in (
+            ("20mbit", "20ms"),
+            ("40mbit", "20ms"),
+            ("10mbit", "40ms"),
+            ("20mbit", "40ms"),
+        )
+    ],
+}
+_HANDOVER_AND_OUTAGE = {
     "kind": "handover",
     "least_rate": "10mbit",
     "most_rate": "40mbit",
@@ -53,10 +67,11 @@ _QUICK = (
     ),
     _Varying(
         "handover",
-        "every 15 s the path has another rate (10 to 40 Mbit/s) and delay, as at a satellite's "
-        "handover",
+        "every 15 s the path has another rate (10, 20 or 40 Mbit/s) or delay (20 or 40 ms), as at "
+        "a satellite's handover",
         "handover every 15 s",
         _HANDOVER,
+        amended="rates and delays were uniform between these; as steps the kernel can follow them",
     ),
 )
 _MORE = (
@@ -70,9 +85,10 @@ _MORE = (
     ),
     _Varying(
         "handover-outage",
-        "every 15 s, after an outage of 20 to 100 ms, the path has another rate and delay",
+        "every 15 s, after an outage of 20 to 100 ms, the path has another rate (10 to 40 Mbit/s) "
+        "and delay (20 to 40 ms)",
         "handover with outage",
-        {**_HANDOVER, "outage": "uniform 20ms 100ms"},
+        {**_HANDOVER_AND_OUTAGE, "outage": "uniform 20ms 100ms"},
     ),
     _Varying(
         "on-off",
@@ -87,6 +103,7 @@ def _trial(request: JudgeRequest) -> Trial:
     expectations = []
     for each in request.cells(_QUICK, _MORE):
         where = {f"{LINK}.forward": {"qdisc": each.qdisc, "trace": dict(each.trace)}}
+        amended = {"when": "2026-11-29", "what": each.amended} if each.amended else {}
         expectations += [
             Expectation(
                 f"busy-{each.id}",
@@ -95,6 +112,7 @@ def _trial(request: JudgeRequest) -> Trial:
                 at_least(0.8),
                 where,
                 each.label,
+                amended=amended,
             ),
             Expectation(
                 f"wait-{each.id}",
@@ -102,6 +120,7 @@ def _trial(request: JudgeRequest) -> Trial:
                 SOJOURN,
                 below("100ms"),
                 where,
+                amended=amended,
             ),
         ]
     document = {
