@@ -22,7 +22,7 @@ def _trial(request: JudgeRequest) -> Trial:
             {"flows[bulk].count": flows, _OTHER: SILENT},
             f"{flows} equal flows",
         )
-        for flows in request.cells([2, 4], [16, 100])
+        for flows in request.cells([2, 4], [16, 64, 100])
     ]
     late = Expectation(
         "late",
