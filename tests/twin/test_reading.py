@@ -35,6 +35,22 @@ def test_iperf3_sends_up_and_reversed_down() -> None:
     assert received.ways == {Way.DOWN}
 
 
+def test_intervals_that_iperf3_omits_are_left_out(tmp_path: Path) -> None:
+    document = json.loads((LOGS / "iperf3-tcp.json").read_text())
+    omitted = json.loads(json.dumps(document["intervals"][:2]))
+    for interval in omitted:
+        for stream in interval["streams"]:
+            stream |= {"omitted": True, "bytes": 10**9}
+    document["intervals"] = [*omitted, *document["intervals"]]
+    path = tmp_path / "omitted.json"
+    path.write_text(json.dumps(document))
+    (plain,) = read_measurements([LOGS / "iperf3-tcp.json"], {}).scenes
+    (found,) = read_measurements([path], {}).scenes
+    assert len(found.flows) == len(plain.flows)
+    for flow, expected in zip(found.flows, plain.flows, strict=True):
+        assert flow.payload_bytes.tolist() == expected.payload_bytes.tolist()
+
+
 def test_datagrams_at_a_rate_of_their_own_are_no_load() -> None:
     with pytest.raises(SpecError, match="TCP"):
         read_measurements([LOGS / "iperf3-udp.json"], {})

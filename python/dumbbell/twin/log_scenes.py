@@ -158,7 +158,8 @@ def _of_iperf3(log: Iperf3Log) -> Scene:
 
 def _iperf3_flow(table: LogTable, keep: Floats, way: Way) -> MeasuredFlow | None:
     ends, moved = table["end_s"][keep], table["bytes"][keep].astype(np.float64)
-    known = np.isfinite(ends) & (moved >= 0)
+    # After --omit iperf3's clock starts again at 0.
+    known = np.isfinite(ends) & (moved >= 0) & (table["is_omitted"][keep] != 1)
     if known.sum() < 3 or not moved[known].sum() > 0:
         return None
     order = np.argsort(ends[known], kind="stable")
