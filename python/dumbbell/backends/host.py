@@ -7,7 +7,6 @@ import hashlib
 import os
 import platform
 from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
@@ -31,15 +30,11 @@ def host_provenance() -> dict[str, Any]:
     return {"date": datetime.now(UTC).isoformat(timespec="seconds"), **_machine()}
 
 
-@functools.cache
 def package_version() -> str:
     """Version of dumbbell."""
-    try:
-        return version("dumbbell")
-    except PackageNotFoundError:  # not installed: used from a checkout
-        from dumbbell import _engine
+    from dumbbell import _engine
 
-        return _engine.__version__
+    return _engine.__version__
 
 
 @functools.cache
