@@ -14,7 +14,7 @@ from lab_page import Opened, Opener
 from playwright.sync_api import Browser, Page
 
 import dumbbell
-from browsing import findings, opened
+from browsing import findings, opened, sheets
 from dumbbell.lab import STORY, modules, story_opening, write_story
 from dumbbell.lab.story_file import story_text
 from dumbbell.lab.story_pictures import Funnel
@@ -24,6 +24,8 @@ from dumbbell.tables.schema import REASONS_FROM_INSIDE
 from waiting import PATIENCE_S, wait_until
 
 STUDIES = ("queue-size-delay", "buffer-sizing", "pie-rrul", "traffic-policing")
+MOST_SHEETS = 8
+"""Of A4, on which it is printed."""
 STEPS = ("fill", "bet", "wall", "more", "lanes", "policer", "duel")
 CONTROLS = {
     "fill": "#download",
@@ -366,6 +368,32 @@ def test_without_a_script_there_are_pictures_and_answers(
         )
     ]
     assert seen.messages == []
+    page.close()
+
+
+@slow
+@in_browser
+def test_on_paper_every_step_has_its_picture_and_the_answer_to_it(
+    browser: Browser, story: Path
+) -> None:
+    still, _ = opened(browser, story, 1440, has_script=False)
+    drawn = still.locator(".answer").all_inner_texts()
+    still.close()
+    page, _ = opened(browser, story, 1440)
+    # Nobody has started the download that the first picture shows.
+    wait_until(
+        lambda: page.inner_text("#answer-fill") != drawn[0],
+        "the first run",
+        pause=lambda: page.wait_for_timeout(20),
+    )
+    of_runs = page.locator(".answer").all_inner_texts()
+    assert sheets(page) <= MOST_SHEETS
+    assert page.locator(".answer").all_inner_texts() == of_runs
+    page.emulate_media(media="print")
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator(".answer").all_inner_texts() == drawn
+    assert page.locator("svg.still:visible").count() == len(STEPS) - 1
+    assert page.locator("a:text-is('Next'):visible").count() == 0
     page.close()
 
 

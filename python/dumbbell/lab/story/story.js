@@ -99,12 +99,26 @@ class Story {
       this.#enter(/** @type {string} */ (found.dataset.step));
     };
     addEventListener("scroll", () => requestAnimationFrame(chosen), { passive: true });
+    this.#onPaper();
     $("answer-bet").textContent = "";
     this.#words();
     this.#betWords();
     this.#play(this.isPlaying);
     chosen();
     requestAnimationFrame((ms) => this.#frame(ms));
+  }
+
+  /** On paper the answers belong to the drawn pictures, not to the last run of each step. */
+  #onPaper() {
+    const answers = [...document.querySelectorAll(".answer")];
+    const ofPictures = answers.map((each) => each.textContent);
+    let ofRuns = ofPictures;
+    const say = (/** @type {(string | null)[]} */ words) => answers.forEach((each, i) => (each.textContent = words[i]));
+    addEventListener("beforeprint", () => {
+      ofRuns = answers.map((each) => each.textContent);
+      say(ofPictures);
+    });
+    addEventListener("afterprint", () => say(ofRuns));
   }
 
   // --- user input ---------------------------------------------------------------------------
