@@ -11,6 +11,7 @@ from dumbbell import _engine
 from dumbbell.folders import replace_file
 from dumbbell.lab import modules
 from dumbbell.lab.experiments import LabExperiment
+from dumbbell.lab.own_line import own_line
 from dumbbell.lab.parameters import numbers
 from dumbbell.lab.presets import presets
 
@@ -27,7 +28,8 @@ def _modules(names: str) -> tuple[Path, ...]:
 SCRIPT = _modules(
     "words intervals state plot live/chart live/strip packets stack families figures ends"
     " window classes lanes stage bucket sources fields task controls numbers form unpacked"
-    " orders score game rules rule_worker rule_panel embedded taking answer main"
+    " orders score game rules rule_worker rule_panel embedded taking answer"
+    " line_files line_estimate own_line drop main"
 )
 """Modules of the page, in dependency order."""
 WORKER = _modules(
@@ -72,7 +74,14 @@ def page_text(experiments: Sequence[LabExperiment] = (), more: Sequence[LabExper
     controllers = _engine.congestion_controllers()
     return Template(_file("page.html")).substitute(
         style=_file("style.css"),
-        experiments=_json({"experiments": offered, "controllers": controllers, **numbers()}),
+        experiments=_json(
+            {
+                "experiments": offered,
+                "line": own_line(),
+                "controllers": controllers,
+                **numbers(),
+            }
+        ),
         module=modules.packed_module(),
         worker=modules.joined(WORKER),
         rule_worker=_rule_worker(),

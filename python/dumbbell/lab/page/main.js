@@ -6,6 +6,7 @@ import { endOf, slowestBps } from "./ends.js";
 import { frameLine, isEmbedded, isFromDisk, sharedAddress, wholeAddress } from "./embedded.js";
 import { choices, element, sample } from "./fields.js";
 import { familiesOf, legendOf } from "./families.js";
+import { takeFiles } from "./drop.js";
 import { drawAll, look } from "./figures.js";
 import { Form } from "./form.js";
 import { Game } from "./game.js";
@@ -33,7 +34,6 @@ const IDLE_MS = 400;
 const LOOK_MS = 150;
 /** Maximum numbers in the table: thousands would be laid out again with each replication. */
 const MOST_NUMBERS = 500;
-
 /** Size of an Ethernet packet. */
 const PACKET_BYTES = 1500;
 /** Texts of the slow motion during a game, which shows only the current time. */
@@ -41,7 +41,6 @@ const WATCHED = ["play", "speed", "moment"];
 
 const $ = (/** @type {string} */ id) => /** @type {any} */ (document.getElementById(id));
 const text = (/** @type {string} */ id) => $(id).textContent;
-
 /** Message if an experiment exceeds the maximum length of a link. */
 const NO_LINK = "too large for a link: save the file, and run dumbbell lab with it";
 
@@ -596,5 +595,6 @@ class Page {
 document.documentElement.classList.toggle("embedded", isEmbedded());
 const page = new Page(JSON.parse(text("experiments")), await unpacked(text("module")));
 page.start();
+takeFiles(page);
 // For tests and benchmarks.
 /** @type {any} */ (window).laboratory = page;
