@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from lab_page import Opener
 
@@ -54,12 +55,23 @@ def made(folder: Path, name: str, content: str | bytes) -> Path:
     return place
 
 
-def iperf3(seconds: int, *, is_reverse: bool = False) -> str:
+def iperf3(seconds: int, *, is_reverse: bool = False, rtt_ms: Sequence[float] = ()) -> str:
     document = json.loads((LOGS / "iperf3-tcp.json").read_text(encoding="utf-8"))
     document["start"]["test_start"]["reverse"] = int(is_reverse)
-    stream = document["intervals"][0]["streams"][0] | {"sender": not is_reverse}
+    document["end"]["streams"] = [{"sender": {"min_rtt": 9500}}] if rtt_ms else []
     document["intervals"] = [
-        {"streams": [stream | {"start": t, "end": t + 1, "bytes": 1_000_000 + 1000 * (t % 3)}]}
+        {
+            "streams": [
+                {
+                    "socket": 5,
+                    "sender": not is_reverse,
+                    "start": t,
+                    "end": t + 1,
+                    "bytes": 1_000_000 + 1000 * (t % 3),
+                    **({"rtt": round(1000 * rtt_ms[t])} if rtt_ms else {}),
+                }
+            ]
+        }
         for t in range(seconds)
     ]
     return json.dumps(document)
@@ -104,6 +116,21 @@ def test_iperf3_and_a_ping_during_it_give_that_line_too(tmp_path: Path) -> None:
     check_agrees(both, [up, down])
     assert "both started together" in together["lines"][0]["question"]
     assert "20 ms without queues and 100 ms of buffer are assumed" in alone["lines"][0]["question"]
+
+
+def test_iperf3_alone_has_the_round_trips_of_its_sender(tmp_path: Path) -> None:
+    rtt_ms = [float(10 + t) for t in range(20)]
+    document = json.loads(iperf3(20, rtt_ms=rtt_ms))
+    # What --omit leaves out is counted from 0 too.
+    first = document["intervals"][0]["streams"][0]
+    document["intervals"].insert(0, {"streams": [first | {"omitted": True, "bytes": 9_000_000}]})
+    (answer,) = answers([made(tmp_path, "alone.json", json.dumps(document))])
+    estimate = answer["estimate"]
+    assert estimate["rtt_ms"] == 9.5
+    delay_s = (float(np.quantile(rtt_ms, 0.98)) - 9.5) / 1e3
+    rate_bps = estimate["up"]["rate_bps"]
+    assert rate_bps == pytest.approx(8 * 1_001_000 * 1514 / 1448, rel=1e-3)
+    assert estimate["up"]["buffer_bytes"] == pytest.approx(delay_s * rate_bps / 8, abs=1)
 
 
 def test_what_was_measured_is_the_experiment() -> None:

@@ -30,8 +30,8 @@ const within = (value, { least, most }) => Math.min(most, Math.max(least, value)
 
 /** @param {Scene[]} scenes @returns {Estimate | null} null without a load or round trips */
 export function estimated(scenes) {
-  const { loads, notes } = joined(scenes);
-  const round_trips = scenes.flatMap(({ rtt_ms }) => rtt_ms);
+  const { loads, others, notes } = joined(scenes);
+  const round_trips = [...loads, ...others].flatMap(({ rtt_ms }) => rtt_ms);
   const assumptions = [...notes];
   if (!loads.length && !round_trips.length) return null;
   const base_ms = round_trips.reduce((least, each) => Math.min(least, each), Infinity);
@@ -67,18 +67,19 @@ function end(rate_bps, delay_ms, flows) {
   return { rate_bps, buffer_bytes, flows };
 }
 
-/** Loads, of which the only one without round trips gets those of the only log of them.
+/** Loads, of which the only one without pings gets those of the only log of round trips.
  * @param {Scene[]} scenes */
 function joined(scenes) {
   const loads = scenes.filter(({ flows, begin_s, end_s }) => flows.length && end_s - begin_s >= LEAST_LOAD_S);
   const logs = scenes.filter(({ flows }) => !flows.length);
-  const silent = loads.filter(({ rtt_ms }) => !rtt_ms.length);
-  if (silent.length !== 1 || logs.length !== 1) return { loads, notes: [] };
+  const silent = loads.filter(({ rtt_ms, isOfSegments }) => isOfSegments || !rtt_ms.length);
+  if (silent.length !== 1 || logs.length !== 1) return { loads, others: logs, notes: [] };
   const [load] = silent, [log] = logs;
   const shift_s = load.begin_s - log.begin_s;
-  const both = { ...load, rtt_ms: log.rtt_ms, sent_s: log.sent_s.map((each) => each + shift_s) };
+  const both = { ...load, isOfSegments: false, rtt_ms: log.rtt_ms, sent_s: log.sent_s.map((each) => each + shift_s) };
   return {
     loads: loads.map((each) => (each === load ? both : each)),
+    others: [],
     notes: [`${log.source} is taken as measured during ${load.source}, both started together.`],
   };
 }

@@ -21,7 +21,8 @@ const REPLY = /^(?:\[(\d{1,12}\.\d{1,9})\] )?\d{1,6} bytes from .{1,320}(?:icmp_
  * @typedef {{way: Way, t_s: number[], bytes: number[]}} Moved payload of a TCP flow: ends of intervals, and
  *   the bytes delivered until then
  * @typedef {{source: string, begin_s: number, end_s: number, flows: Moved[], sent_s: number[],
- *   rtt_ms: number[], controller?: string}} Scene a line under one load, or idle
+ *   rtt_ms: number[], controller?: string, isOfSegments?: boolean}} Scene a line under one load, or idle; without
+ *   pings the round trips may be those of the flows' own segments
  * @typedef {{source: string, twin: any}} TwinFile
  */
 
@@ -153,8 +154,11 @@ function ofIperf3(source, found) {
   if (protocol !== "TCP") throw new UnreadFile(`iperf3 over ${protocol}; TCP fills a line, and UDP at a rate of its own does not`);
   /** @type {Map<string, {way: Way, first_s: number, readings: [number, number][]}>} */
   const streams = new Map();
+  const segments = [];
   for (const each of listOf(found.intervals).flatMap(({ streams: of }) => listOf(of))) {
-    if (!isNumber(each.end) || !isNumber(each.bytes) || each.bytes < 0) continue;
+    // After --omit iperf3's clock starts again at 0.
+    if (!isNumber(each.end) || !isNumber(each.bytes) || each.bytes < 0 || each.omitted) continue;
+    if (isNumber(each.rtt) && each.rtt > 0) segments.push({ sent_s: each.end, rtt_ms: each.rtt / 1e3 });
     // The client is at home: what it sends goes up.
     const isUp = "sender" in each ? Boolean(each.sender) : !start.reverse;
     const key = `${each.socket} ${isUp}`;
@@ -171,9 +175,14 @@ function ofIperf3(source, found) {
     return moved(way, [[first_s, 0], ...readings.map(([t, more]) => /** @type {[number, number]} */ ([t, (bytes += more)]))]);
   });
   if (!flows.length) throw new UnreadFile("iperf3 moved nothing");
-  const sender = tableOf(found.end).sender_tcp_congestion;
-  const whole = scene(source, flows, [], sender);
-  return whole.begin_s < 1.5 ? { ...whole, begin_s: Math.min(whole.begin_s, 0) } : whole;
+  const ends = tableOf(found.end);
+  const whole = { ...scene(source, flows, segments, ends.sender_tcp_congestion), isOfSegments: true };
+  if (whole.begin_s < 1.5) whole.begin_s = Math.min(whole.begin_s, 0);
+  if (!segments.length) return whole;
+  // The least of each stream stands before the load, which begins before the first reading.
+  const least_ms = listOf(ends.streams).map((each) => tableOf(each.sender).min_rtt / 1e3).filter((each) => isNumber(each) && each > 0);
+  const before_s = least_ms.map(() => whole.begin_s - 1e-3);
+  return { ...whole, sent_s: [...before_s, ...whole.sent_s], rtt_ms: [...least_ms, ...whole.rtt_ms] };
 }
 
 /** @param {string} source @param {any} found */
