@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from dumbbell import _engine
+from dumbbell import _engine, simulate
 from dumbbell.errors import SpecError
+from dumbbell.metrics import goodput_bps, ping_rtt_quantiles_ms
 from dumbbell.spec import Experiment
-from dumbbell.twin.advice.advising import Trial, advise, chosen, why_no_advice
+from dumbbell.spec.home import Technology
+from dumbbell.twin.advice.advising import Trial, advise, chosen, use_experiment, why_no_advice
 from dumbbell.twin.advice.candidates import Candidate, candidates
 from dumbbell.twin.advice.known_line import KnownLine, known_line, known_line_of, read_known_line
-from dumbbell.twin.advice.uses import USES, use_of
+from dumbbell.twin.advice.uses import PROBE, USES, flow_names, use_of
 from dumbbell.twin.fitting import Loaded
-from dumbbell.twin.line import PLAIN, Line
+from dumbbell.twin.line import PLAIN, Line, LineEnd, QueueModel
 from dumbbell.twin.prediction import predict
 from dumbbell.twin.result import Trust, Twin
 from dumbbell.twin.scene import MeasuredFlow, Scene, Way
@@ -94,6 +97,46 @@ def test_settings_are_lines_that_an_experiment_takes_and_a_router_too() -> None:
         assert f"{up_kbit}kbit" in each.tc_lines[0] and f"{up_kbit}kbit" in line.router_up
         assert f"option upload '{up_kbit}'" in each.sqm_stanza
         assert 0.79 * twin.line.up.rate_bps < 1000 * up_kbit < twin.line.up.rate_bps
+
+
+@pytest.mark.parametrize("kind", list(Technology), ids=lambda kind: kind.word)
+def test_a_technology_keeps_the_rate_of_full_packets(kind: Technology) -> None:
+    """Small packets take longer, by the overhead; a flow gets what it gets without."""
+    up, down = (LineEnd(rate, QueueModel.FIFO, 120_000) for rate in (2_000_000, 8_000_000))
+    plain = Line(up, down, 20_000_000)
+    goodputs, waits_ms = [], []
+    for line in (plain, replace(plain, technology=kind)):
+        run = simulate(use_experiment(line, BACKUP, seed=1))
+        goodputs.append(sum(goodput_bps(run, name) for name in flow_names(BACKUP.flows)))
+        idle = Experiment.model_validate(
+            {"duration": "2s", "links": line.links(), "probes": [dict(BACKUP.probe)]}
+        )
+        waits_ms.append(float(ping_rtt_quantiles_ms(simulate(idle), 0.5, [PROBE])))
+    assert goodputs[1] == pytest.approx(goodputs[0], rel=0.01)
+    # 200 bytes of IP packet at 2 and 8 Mbit/s, beside 214 with an Ethernet header.
+    full = kind.full_packet_bytes / 1514
+    small = {
+        "atm": 53 * -(-(200 + kind.overhead_bytes) // 48),
+        "ptm": (200 + kind.overhead_bytes) * 65 / 64,
+    }
+    on_line = small.get(kind.framing.value, 200 + kind.overhead_bytes)
+    longer_ms = 8e3 * (on_line / full - 214) * (1 / plain.up.rate_bps + 1 / plain.down.rate_bps)
+    assert waits_ms[1] - waits_ms[0] == pytest.approx(longer_ms, abs=0.02)
+
+
+def test_on_a_line_of_known_technology_cake_is_tried_with_its_overhead() -> None:
+    known = known_line_of(bloated()).of_technology(Technology.ADSL_PPPOE)
+    assert {line.technology for line in known.drawn(5, 1)} == {Technology.ADSL_PPPOE}
+    tried = list(candidates(known.line, [Way.UP]))
+    with_overhead = [each for each in tried if each.overhead]
+    assert len(with_overhead) == 5 and len(tried) == 14
+    for each in with_overhead:
+        assert each.tc_lines[0].endswith("besteffort pppoe-llcsnap")
+        assert "option eqdisc_opts 'pppoe-llcsnap'" in each.sqm_stanza
+        up_bps = dict(each.rates_bps)[Way.UP]
+        # 33 cells of 53 bytes take the time of 1514.
+        assert up_bps < known.line.up.rate_bps * 33 * 53 / 1514
+        Experiment.model_validate({"duration": "1s", "links": each.on(known.line).links()})
 
 
 def test_lines_are_drawn_from_the_intervals_the_first_is_the_twins() -> None:

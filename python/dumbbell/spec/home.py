@@ -77,6 +77,26 @@ class Technology(enum.Enum):
         """Return the technology of a name that was checked."""
         return next(each for each in cls if each.word == word)
 
+    @property
+    def full_packet_bytes(self) -> float:
+        """Bytes on the line of an IP packet of 1500 bytes."""
+        size_bytes = _FULL_BYTES + self.overhead_bytes
+        match self.framing:
+            case Framing.ATM:
+                cells = -(-size_bytes // _CELL_BYTES)
+                return float(cells * (_CELL_BYTES + _CELL_HEADER_BYTES))
+            case Framing.PTM:
+                return size_bytes * 65 / 64
+            case Framing.PLAIN:
+                return float(size_bytes)
+
+    def cells_text(self, rate_bps: int, buffer_bytes: int) -> str:
+        """A netem that transmits by ATM cells; its limit is in packets of 1500 bytes."""
+        overhead = self.overhead_bytes - _ETHERNET_BYTES
+        packets = max(2, buffer_bytes // _FULL_BYTES)
+        cells = f"{overhead} {_CELL_BYTES} {_CELL_HEADER_BYTES}"
+        return f"netem limit {packets} rate {format_rate(rate_bps)} {cells}"
+
 
 if TYPE_CHECKING:
     from dumbbell.spec.key_models import HomeKeys
@@ -148,11 +168,7 @@ class Home(HomeKeys):
         """The transmitter of an end of the line and its queue."""
         match self.kind.framing:
             case Framing.ATM:
-                # Only netem counts ATM cells; its limit is in packets.
-                overhead = self.kind.overhead_bytes - _ETHERNET_BYTES
-                packets = max(2, buffer_bytes // _FULL_BYTES)
-                cells = f"{format_rate(bps)} {overhead} {_CELL_BYTES} {_CELL_HEADER_BYTES}"
-                return LinkEnd(qdisc=f"netem limit {packets} rate {cells}")
+                return LinkEnd(qdisc=self.kind.cells_text(bps, buffer_bytes))
             case Framing.PTM:
                 # 64 of 65 bytes carry packets (IEEE 802.3 clause 61.3.3).
                 bps = bps * 64 // 65

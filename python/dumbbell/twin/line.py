@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, StrEnum
 from typing import Any
 
+from dumbbell.spec.home import Framing, Technology
 from dumbbell.twin.scene import Way
 from dumbbell.units import format_rate, format_size, format_time
 
@@ -21,6 +22,8 @@ ACCESS_RATE = "10gbit"
 """Rate of the home network: not a bottleneck."""
 FULL_BYTES = 1514
 """Size of a full packet with its Ethernet header."""
+_FULL_IP_BYTES = 1500
+"""Size of a full packet without it."""
 FULL_PAYLOAD_BYTES = 1448
 """TCP payload of a full packet, with timestamps."""
 ACK_BYTES = 66
@@ -144,6 +147,8 @@ class Line:
         rtt_ns: Base round-trip time, nanoseconds.
         router_up: Discipline of the router's port to the modem.
         router_down: Discipline of its port to the laptop, passed by packets to the home.
+        technology: Kind of line, if known. Rates remain those for full packets with Ethernet
+            headers; smaller packets then take the time that the overhead of the line gives them.
     """
 
     up: LineEnd
@@ -151,6 +156,7 @@ class Line:
     rtt_ns: int
     router_up: str = PLAIN
     router_down: str = PLAIN
+    technology: Technology | None = None
 
     def end(self, way: Way) -> LineEnd:
         """Return the end of a direction."""
@@ -181,7 +187,7 @@ class Line:
         delay = format_time(self.rtt_ns // 2)
         return [
             {"a": "server", "b": "isp", "delay": delay},
-            {"a": "isp", "b": "modem", "forward": self.down.table, "reverse": self.up.table},
+            {"a": "isp", "b": "modem", **self._line_table()},
             {
                 "a": "router",
                 "b": "modem",
@@ -195,3 +201,28 @@ class Line:
                 "forward": {"qdisc": self.router_down},
             },
         ]
+
+    def modem_rate_bps(self, way: Way) -> int:
+        """Return the rate of a direction as a modem of the line's technology shows it."""
+        rate_bps = self.end(way).rate_bps
+        if self.technology is None:
+            return rate_bps
+        return round(rate_bps * self.technology.full_packet_bytes / FULL_BYTES)
+
+    def _line_table(self) -> dict[str, Any]:
+        kind = self.technology
+        if kind is None:
+            return {"forward": self.down.table, "reverse": self.up.table}
+        forward, reverse = self._framed(kind, Way.DOWN), self._framed(kind, Way.UP)
+        # Cells have their overhead in netem; a policer or an AQM does not count cells.
+        return {"overhead": f"{kind.overhead_bytes}B", "forward": forward, "reverse": reverse}
+
+    def _framed(self, kind: Technology, way: Way) -> dict[str, Any]:
+        """Return an end on which a full packet takes the same time as without overhead."""
+        end = self.end(way)
+        if kind.framing is Framing.ATM and end.model is QueueModel.FIFO:
+            cells = kind.cells_text(self.modem_rate_bps(way), end.size)
+            return {"overhead": "ethernet", "qdisc": cells}
+        factor = (_FULL_IP_BYTES + kind.overhead_bytes) / FULL_BYTES
+        size = end.size * factor if end.model.unit == "bytes" else end.size
+        return end.with_rate(end.rate_bps * factor).with_size(size).table

@@ -25,6 +25,7 @@ from dumbbell.cli.twin.options import (
 )
 
 if TYPE_CHECKING:
+    from dumbbell.spec.home import Technology
     from dumbbell.stats import Estimate
     from dumbbell.twin.advice.advising import Advice, Trial
     from dumbbell.twin.advice.known_line import KnownLine
@@ -49,6 +50,13 @@ def advise_command(
             metavar="USE",
         ),
     ] = "call-and-backup",
+    technology: Annotated[
+        str | None,
+        typer.Option(
+            help="Kind of line, as of dumbbell home: its overhead is simulated, and tried in cake.",
+            metavar="NAME",
+        ),
+    ] = None,
     after: Annotated[
         list[Path] | None,
         typer.Option(
@@ -98,7 +106,10 @@ def advise_command(
         senders=congestion_control,
     )
     use = use_of(for_)
+    kind = None if technology is None else _technology(technology)
     known = _known(asked, seed=seed, jobs=jobs)
+    if kind is not None:
+        known = known.of_technology(kind)
     why = why_no_advice(known, use)
     if why:
         if as_json:
@@ -125,6 +136,17 @@ def _known(asked: LineOptions, *, seed: int, jobs: int) -> KnownLine:
     if measured is None:
         return known_line_of(asked.twin_of_numbers(seed))
     return known_line_of(estimate(measured, seed=seed, jobs=jobs, tell=tell))
+
+
+def _technology(word: str) -> Technology:
+    from dumbbell.errors import SpecError
+    from dumbbell.spec.home import Technology
+    from dumbbell.spec.refusal import nearest, one_of
+
+    words = [each.word for each in Technology]
+    if word not in words:
+        raise SpecError("--technology", word, one_of(words), nearest(word, words))
+    return Technology.of(word)
 
 
 def _promised(
@@ -200,7 +222,11 @@ def _document(advice: Advice, known: KnownLine, promised: list[Predicted]) -> di
             "goodput_difference_mbps": _interval(advice.less_mbps),
         },
         "trials": [{"name": trial.candidate.name, **_numbers(trial)} for trial in advice.trials],
-        "twin": {"trust": known.trust.value, "sources": list(known.sources)},
+        "twin": {
+            "trust": known.trust.value,
+            "sources": list(known.sources),
+            "technology": known.line.technology and known.line.technology.word,
+        },
         "after": [
             {
                 "load": each.load,

@@ -24,11 +24,13 @@ class Candidate:
         name: Name, such as ``cake at 90 %``.
         qdisc: ``cake`` or ``fq_codel``; empty for no shaping.
         rates_bps: Shaping rates by direction.
+        overhead: Keyword of cake for the overhead of the line; empty for none.
     """
 
     name: str
     qdisc: str
     rates_bps: tuple[tuple[Way, int], ...] = ()
+    overhead: str = ""
 
     def on(self, line: Line) -> Line:
         """Return a line with this router."""
@@ -40,7 +42,7 @@ class Candidate:
         """Return what follows ``tc qdisc replace dev DEVICE`` in each command."""
         rate = f"{rate_bps // 1000}kbit"
         if self.qdisc == "cake":
-            return [f"root cake bandwidth {rate} besteffort"]
+            return [f"root cake bandwidth {rate} besteffort {self.overhead}".rstrip()]
         burst = max(round(rate_bps * _BURST_S / 8), _LEAST_BURST_BYTES)
         return [
             f"root handle 1: tbf rate {rate} burst {burst}b latency 300ms",
@@ -83,6 +85,13 @@ class Candidate:
             "script": script,
             "linklayer": "none",
         }
+        if self.overhead:
+            options |= {
+                "qdisc_advanced": "1",
+                "qdisc_really_really_advanced": "1",
+                "iqdisc_opts": self.overhead,
+                "eqdisc_opts": self.overhead,
+            }
         return "\n".join(
             [
                 "config queue 'wan'",
@@ -94,6 +103,9 @@ class Candidate:
 def candidates(line: Line, ways: Sequence[Way]) -> Iterator[Candidate]:
     """Return the unchanged line, then cake and fq_codel at shares of the rates.
 
+    On a line of known technology cake is also tried with its overhead. The rates are then shares of
+    the rate that the modem shows.
+
     Args:
         line: The twin's line.
         ways: Directions that are filled and shaped; others are unchanged.
@@ -101,8 +113,14 @@ def candidates(line: Line, ways: Sequence[Way]) -> Iterator[Candidate]:
     yield Candidate("nothing", "")
     for qdisc, shares in (("cake", CAKE_SHARES), ("fq_codel", FQ_CODEL_SHARES)):
         for share in shares:
-            rates = tuple(
-                (way, max(_STEP_BPS, _STEP_BPS * int(line.end(way).rate_bps * share / _STEP_BPS)))
-                for way in ways
-            )
+            rates = tuple((way, _share(line.end(way).rate_bps, share)) for way in ways)
             yield Candidate(f"{qdisc} at {100 * share:.0f} %", qdisc, rates)
+    if line.technology is not None:
+        keyword = line.technology.cake
+        for share in CAKE_SHARES:
+            rates = tuple((way, _share(line.modem_rate_bps(way), share)) for way in ways)
+            yield Candidate(f"cake {keyword} at {100 * share:.0f} %", "cake", rates, keyword)
+
+
+def _share(rate_bps: int, share: float) -> int:
+    return max(_STEP_BPS, _STEP_BPS * int(rate_bps * share / _STEP_BPS))

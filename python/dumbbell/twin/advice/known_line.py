@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeGuard
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from dumbbell.errors import SpecError
 from dumbbell.printable import printable
+from dumbbell.spec.home import Technology
 from dumbbell.twin.discipline import NEAR
 from dumbbell.twin.line import (
     LEAST_RATE_BPS,
@@ -54,6 +55,10 @@ class KnownLine:
     trust: Trust
     sources: tuple[str, ...]
     unexplained: tuple[Way, ...] = ()
+
+    def of_technology(self, technology: Technology) -> KnownLine:
+        """Return the same with the overhead of a kind of line."""
+        return replace(self, line=replace(self.line, technology=technology))
 
     def drawn(self, count: int, seed: int) -> list[Line]:
         """Return possible real lines: the twin's first, then lines drawn from the intervals.

@@ -52,8 +52,20 @@ def caution(advice: Advice, known: KnownLine) -> str:
     )
     return (
         f"Brackets: 95 % prediction intervals over {lines} lines drawn from the twin's "
-        f"uncertainty. {tested} Overhead and ack-filter were not tried: the measurement does not "
-        "determine the overhead, and the simulator has no ack-filter."
+        f"uncertainty. {tested} {_overhead(known)}"
+    )
+
+
+def _overhead(known: KnownLine) -> str:
+    kind = known.line.technology
+    if kind is None:
+        return (
+            "Overhead and ack-filter were not tried: the measurement does not determine the "
+            "overhead (--technology gives it), and the simulator has no ack-filter."
+        )
+    return (
+        f"The line is simulated with the overhead of {kind.word}, as given; ack-filter was not "
+        "tried: the simulator has none."
     )
 
 
