@@ -83,7 +83,9 @@ def _check_host(path: str, host: str, known: Mapping[str, object]) -> None:
 
 def _check_names(experiment: Experiment) -> None:
     # In front, so that the name which the file gives is refused.
-    of_home = [*experiment.home.flows(), *experiment.home.probes()] if experiment.home else []
+    of_home: list[Flow | Ping] = []
+    if experiment.home is not None:
+        of_home = [*experiment.home.flows(), *experiment.home.probes()]
     named = [
         ("home.uses", name)
         for sender in of_home
