@@ -20,6 +20,8 @@ class Style:
         font_size: Font size of all text.
         full_text: Whether the qdisc is printed on the links, or the rate only.
         page_width: Width of the page's column that it has to fit.
+        least_scale: A drawing wider than that is shrunk by at most this factor, so that its text
+            stays legible; beyond that it scrolls.
     """
 
     box_width: float
@@ -28,17 +30,28 @@ class Style:
     font_size: float
     full_text: bool
     page_width: float
+    least_scale: float
 
 
 WIDE = Style(
-    box_width=92, row_height=92, least_gap=120, font_size=12.5, full_text=True, page_width=1192
+    box_width=92,
+    row_height=92,
+    least_gap=120,
+    font_size=12.5,
+    full_text=True,
+    page_width=1192,
+    least_scale=0.82,
 )
 NARROW = Style(
-    box_width=62, row_height=64, least_gap=58, font_size=11.5, full_text=False, page_width=358
+    box_width=62,
+    row_height=64,
+    least_gap=58,
+    font_size=11.5,
+    full_text=False,
+    page_width=358,
+    least_scale=0.9,
 )
 
-_LEAST_SCALE = 0.9
-"""A drawing wider than its page is shrunk by at most this factor; beyond that it scrolls."""
 _EDGE_OF_BOX = 6.0
 _MARGIN = 8.0
 _CHARACTER_WIDTH = 0.6
@@ -107,7 +120,11 @@ class _Drawing:
     @property
     def fits(self) -> bool:
         """Whether a page of its style shows it without scrolling."""
-        return _LEAST_SCALE * self.width <= self.style.page_width
+        return self._least_width <= self.style.page_width
+
+    @property
+    def _least_width(self) -> float:
+        return self.style.least_scale * self.width
 
     def _text_width(self, text: str) -> float:
         return len(text) * self.style.font_size * _CHARACTER_WIDTH
@@ -147,7 +164,7 @@ class _Drawing:
             f'<svg class="topology {kind}" role="img" viewBox="0 0 {self.width:.0f} '
             f'{self.height:.0f}" width="{self.width:.0f}" height="{self.height:.0f}" '
             f'font-size="{self.style.font_size:g}" '
-            f'style="min-width:{_LEAST_SCALE * self.width:.0f}px"><title>{escape(title)}</title>'
+            f'style="min-width:{self._least_width:.0f}px"><title>{escape(title)}</title>'
             + "".join(parts)
             + "</svg>"
         )
