@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from full_outcomes import KEPT, contradictions, outcomes_of
@@ -11,7 +13,6 @@ from full_outcomes import KEPT, contradictions, outcomes_of
 from dumbbell.judge.request import Depth, JudgeRequest
 from dumbbell.judge.sections import SECTIONS
 
-Dumbbell = Callable[..., tuple[int, str, str]]
 FULL = json.loads(KEPT.read_text(encoding="utf-8"))
 
 
@@ -41,10 +42,11 @@ def test_what_is_kept_are_claims_of_today(controller: str) -> None:
 
 @pytest.mark.long
 @pytest.mark.parametrize("controller", FULL)
-def test_quick_never_contradicts_full(controller: str, dumbbell: Dumbbell) -> None:
-    code, out, err = dumbbell("judge", controller, "--json", "--no-store")
-    assert code == 0, err
-    quick, full = outcomes_of(json.loads(out)), FULL[controller]
+def test_quick_never_contradicts_full(controller: str, tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "dumbbell.cli", "judge", controller, "--json", "--no-store"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    quick, full = outcomes_of(json.loads(done.stdout)), FULL[controller]
     both = {claim: outcome for claim, outcome in quick.items() if claim in full}
     decided = [c for c in both if "not_decided" not in (both[c], full[c])]
     assert len(decided) > 70
