@@ -70,6 +70,10 @@ CAKE: Mapping[str, tuple[str, Sequence[dict[str, Any]]]] = {
             *(download(f"of-nine-{index}") for index in range(9)),
         ],
     ),
+    "UDP floods": (
+        "cake bandwidth 10mbit besteffort flows",
+        [flood("small", "3kpps", "80B"), flood("large", "900pps", "1200B"), download("cubic")],
+    ),
     "a call in its tin beside a backup": (
         "cake bandwidth 10mbit diffserv4",
         [call(dscp=46), download("web"), download("backup", dscp=8)],
@@ -78,7 +82,7 @@ CAKE: Mapping[str, tuple[str, Sequence[dict[str, Any]]]] = {
 """It shapes by itself."""
 
 QUEUES = ("sfq", "sfq perturb 2 headdrop", "fq_pie")
-"""In front of a link of 10 Mbit/s, each in the three networks below."""
+"""In front of a link of 10 Mbit/s, each in the networks below."""
 
 BEHIND_A_LINK: Mapping[str, Sequence[dict[str, Any]]] = {
     "one sparse and several greedy flows": [
@@ -96,6 +100,13 @@ BEHIND_A_LINK: Mapping[str, Sequence[dict[str, Any]]] = {
         download("cubic"),
     ],
 }
+
+FURTHER: Mapping[str, Sequence[dict[str, Any]]] = {
+    "BBR beside CUBIC": [download("bbr", "bbr"), download("cubic")],
+    "many flows": [download(f"cubic-{index}") for index in range(16)],
+    "a call beside Reno": [call(), *(download(f"reno-{index}", "reno") for index in range(2))],
+}
+"""With the others, the six kinds of networks. Each flow has a queue of its own."""
 
 _BY_DSCP = """
 filter add dev d parent 1: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 1:1
@@ -131,6 +142,30 @@ qdisc add dev d parent 1:2 fq_codel
 qdisc add dev d parent 1:3 pfifo limit 60
 """
 )
+ETS = (
+    """
+qdisc add dev d root handle 1: ets bands 3 strict 1 quanta 3028 1514
+"""
+    + _BY_DSCP
+    + """
+qdisc add dev d parent 1:1 pfifo limit 50
+qdisc add dev d parent 1:2 fq_codel
+qdisc add dev d parent 1:3 pfifo limit 60
+"""
+)
+_CLASSES = {"drr": DRR, "hfsc": HFSC, "ets": ETS}
+_IN_CLASSES: Mapping[str, Sequence[dict[str, Any]]] = {
+    "BBR beside CUBIC": [download("bbr", "bbr"), download("cubic", dscp=8)],
+    "many flows": [
+        *(download(f"cubic-{index}") for index in range(12)),
+        download("backup", "reno", dscp=8),
+    ],
+    "small packets beside large ones": [
+        flood("small", "3kpps", "80B", dscp=8),
+        flood("large", "600pps", "1200B"),
+    ],
+    "a call beside Reno": [call(dscp=46), download("reno", "reno")],
+}
 CHOKE = "choke limit 200 bandwidth 10mbit min 20 max 60 burst 25"
 MORE: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = {
     "drr: a call, three flows and a backup": (
@@ -179,12 +214,43 @@ Flows of one class have a queue each, for in one queue they share it as chance h
 """
 
 
+MORE |= {
+    "ets: a call, three flows and a backup": (
+        ETS,
+        MORE["drr: a call, three flows and a backup"][1],
+        "10mbit",
+    ),
+    "ets: a flood, CUBIC and a call in classes of their own": (
+        ETS,
+        [flood("flood", "1500pps", dscp=8), download("cubic"), call(dscp=46)],
+        "10mbit",
+    ),
+    "choke: a call and one flow": (CHOKE, [call(), download("cubic")], "10mbit"),
+    "choke: a call beside Reno": (CHOKE, [call(), download("reno", "reno")], "10mbit"),
+}
+MORE |= {
+    f"{kind}: {name}": (script, flows, "10mbit")
+    for kind, script in _CLASSES.items()
+    for name, flows in _IN_CLASSES.items()
+}
+MORE |= {
+    f"choke: {name}": (CHOKE, FURTHER[name], "10mbit")
+    for name in ("BBR beside CUBIC", "many flows")
+}
+"""A few like flows in one queue share it as chance has it: here one has it, or many."""
+
+
 NETWORKS: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = (
     {f"{words.split()[0]}: {name}": (words, flows, None) for name, (words, flows) in CAKE.items()}
     | {
         f"{words}: {name}": (words, flows, "10mbit")
         for words in QUEUES
         for name, flows in BEHIND_A_LINK.items()
+    }
+    | {
+        f"{words}: {name}": (words, flows, "10mbit")
+        for words in ("sfq", "fq_pie")
+        for name, flows in FURTHER.items()
     }
     | MORE
 )
