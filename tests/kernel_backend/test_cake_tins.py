@@ -66,7 +66,8 @@ def test_text_and_json_are_those_of_the_guests_tc(kernel: Path, tmp_path: Path) 
     )
     assert result.ok, result.why()
     text = (tmp_path / "text.txt").read_text()
-    for line, as_json in zip(CAKES, (tmp_path / "json.txt").read_text().splitlines(), strict=True):
+    lists = [line for line in (tmp_path / "json.txt").read_text().splitlines() if line]
+    for line, as_json in zip(CAKES, lists, strict=True):
         run = idle(line)
         shown, _, text = text.partition(f"{line}\n")
         assert tc_text(run, QUEUE) == shown
