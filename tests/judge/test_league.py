@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +19,13 @@ from dumbbell.judge.league import (
     entries_of,
     native_controllers,
 )
-from dumbbell.judge.league_page import answer, latex_text, league_report, points_frame
+from dumbbell.judge.league_page import (
+    _labels,
+    answer,
+    latex_text,
+    league_report,
+    points_frame,
+)
 from dumbbell.judge.request import Depth, JudgeRequest
 from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from small_dossiers import short_dossier
@@ -112,6 +119,24 @@ def test_names_do_no_harm_in_latex_or_a_spreadsheet() -> None:
     assert rows[0]["controller"].lstrip("'") == "=a_b&c.c"
     assert not rows[0]["controller"].startswith("=")
     assert rows[1]["last_rank"] == "2"
+
+
+def test_labels_of_close_points_are_one_and_none_lies_on_another() -> None:
+    def point(name: str, wait: float, busy: float) -> dict[str, Any]:
+        return {"controller": name, "wait": wait, "busy": busy}
+
+    left, right = point("left", 0.0, 40.0), point("right", 100.0, 100.0)
+    near, twin = point("near", 10.0, 95.0), point("twin", 11.0, 96.0)
+    under = point("under", 20.0, 93.5)
+    apart = point("apart", 20.0, 70.0)
+    points = [left, right, near, twin, under, apart]
+    assert _labels(points, points) == {
+        "left": "left",
+        "right": "right",
+        "near": "near and twin",
+        "apart": "apart",
+    }
+    assert _labels([left], [left]) == {"left": "left"}
 
 
 def test_all_controllers_of_the_simulator_but_one_that_controls_nothing() -> None:

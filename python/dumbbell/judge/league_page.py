@@ -30,6 +30,8 @@ _STANDINGS = "standings"
 _FREE, _DOMINATED = "dominated by none", "dominated"
 _SHARE_OF_AXIS = 0.05
 """Points closer than this share of both axes get one label."""
+_CHARACTER_OF_AXIS, _LINE_OF_AXIS = 0.032, 0.06
+"""Width and height of a label's character in the panel of a family, as shares of its axes."""
 _MOST_NAMES = 3
 
 
@@ -320,21 +322,39 @@ def _operating_points(scenario: Scenario, standings: Sequence[Standing]) -> Figu
 
 
 def _labels(free: Sequence[Mapping[str, Any]], all_: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """A label for the first of several close points, with the names of all of them."""
-    near = {
-        axis: _SHARE_OF_AXIS * (max(values) - min(values))
+    """A label for the first of several close points, with the names of all of them.
+
+    A label that would lie on an earlier one is left out: the point's tooltip has the name.
+    """
+    place = {
+        axis: _shares([each[axis] for each in free], [each[axis] for each in all_])
         for axis in ("busy", "wait")
-        for values in [[each[axis] for each in all_]]
     }
-    together: list[list[Mapping[str, Any]]] = []
-    for each in free:
+    together: list[list[int]] = []
+    for number in range(len(free)):
         for group in together:
-            if all(abs(each[axis] - group[0][axis]) <= near[axis] for axis in near):
-                group.append(each)
+            if all(abs(at[number] - at[group[0]]) <= _SHARE_OF_AXIS for at in place.values()):
+                group.append(number)
                 break
         else:
-            together.append([each])
-    return {
-        group[0]["controller"]: _listed([each["controller"] for each in group])
-        for group in together
-    }
+            together.append([number])
+    labels: dict[str, str] = {}
+    taken: list[tuple[float, float, float]] = []
+    for group in together:
+        text = _listed([free[each]["controller"] for each in group])
+        left, height = place["wait"][group[0]], place["busy"][group[0]]
+        right = left + len(text) * _CHARACTER_OF_AXIS
+        is_over = (
+            left < end and begin < right and abs(height - other) < _LINE_OF_AXIS
+            for begin, end, other in taken
+        )
+        if not any(is_over):
+            labels[free[group[0]]["controller"]] = text
+            taken.append((left, right, height))
+    return labels
+
+
+def _shares(values: Sequence[float], all_: Sequence[float]) -> list[float]:
+    """Positions between the least and the largest of all, from 0 to 1."""
+    least, span = min(all_), max(all_) - min(all_)
+    return [(each - least) / span if span else 0.0 for each in values]
