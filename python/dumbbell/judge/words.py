@@ -91,14 +91,13 @@ def kernel_words(dossier: Dossier) -> str:
     same = sum(
         outcome_words(each.judged[0]) == outcome_words(each.judged[1]) for each in check.compared
     )
+    sections = f"{len(check.found)} section{'' if len(check.found) == 1 else 's'}"
     told = (
-        f"The Linux kernel contradicts the simulator in {differing} of {asked} expectations"
-        if differing
-        else f"The Linux kernel contradicts the simulator in none of {asked} expectations"
+        f"The Linux kernel contradicts the simulator in {differing or 'none'} of {asked} "
+        f"expectations that decide {sections}, and has the same outcome in {same}"
     )
-    told += f" that decide {len(check.found)} sections, and has the same outcome in {same}"
     if check.not_run:
-        told += f"; {len(check.not_run)} more sections were not run on it"
+        told += f"; of {len(check.not_run)} more it says nothing"
     return f"{told}."
 
 
