@@ -182,6 +182,25 @@ def test_a_damaged_twin_is_refused(tmp_path: Path, change: dict[str, object]) ->
     assert "\x1b" not in str(refused.value)
 
 
+def test_on_a_line_far_slower_up_cake_also_filters_acknowledgements() -> None:
+    up, down = (LineEnd(rate, QueueModel.FIFO, 120_000) for rate in (1_000_000, 10_000_000))
+    line = Line(up, down, 20_000_000)
+    filtering = [each for each in candidates(line, list(Way)) if each.filters_acks]
+    assert filtering[0].name == "cake ack-filter at 80 %"
+    assert len(filtering) == 5
+    for each in filtering:
+        assert each.tc_lines[0].endswith("besteffort ack-filter")
+        assert each.tc_lines[-1].endswith("besteffort")
+        assert "option eqdisc_opts 'ack-filter'" in each.sqm_stanza
+        assert "option iqdisc_opts ''" in each.sqm_stanza
+        routed = each.on(line)
+        assert "ack-filter" in routed.router_up and "ack-filter" not in routed.router_down
+        Experiment.model_validate({"duration": "1s", "links": routed.links()})
+    faster = replace(line, up=replace(up, rate_bps=1_010_000))
+    for known, ways in ((faster, list(Way)), (line, [Way.UP])):
+        assert not any(each.filters_acks for each in candidates(known, ways))
+
+
 def test_a_twin_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     (tmp_path / "twin.json").write_text(json.dumps(bloated().document))
     read = read_known_line(tmp_path)

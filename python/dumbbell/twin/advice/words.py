@@ -60,13 +60,9 @@ def _overhead(known: KnownLine) -> str:
     kind = known.line.technology
     if kind is None:
         return (
-            "Overhead and ack-filter were not tried: the measurement does not determine the "
-            "overhead (--technology gives it), and the simulator has no ack-filter."
+            "Overhead was not tried: the measurement does not determine it (--technology gives it)."
         )
-    return (
-        f"The line is simulated with the overhead of {kind.word}, as given; ack-filter was not "
-        "tried: the simulator has none."
-    )
+    return f"The line is simulated with the overhead of {kind.word}, as given."
 
 
 def trials_table(advice: Advice) -> Table:
