@@ -6,16 +6,18 @@
 //! later packets. The recorded send time is the planned one, so a late send counts as delay; the largest
 //! lateness is part of the result.
 
+mod counters;
+
 use crate::capture::Captures;
 use crate::controllers;
 use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
 use crate::irtt;
 use crate::job::{Job, ipv4};
-use crate::netlink::{self, Disciplines};
+use crate::netlink;
 use crate::probes::{self, Probes};
 use crate::programs::Programs;
-use crate::records::{FlowRecord, QueueCounters, Records};
+use crate::records::{FlowRecord, Records};
 use crate::sys::{self, Poll, Socket, Timer};
 use crate::tcp_flow::{self, TcpFlow};
 use crate::tokens::{
@@ -578,26 +580,5 @@ impl<'a> Traffic<'a> {
             self.at(time + DRAIN_STEP, DueEvent::Drain);
         }
         Ok(())
-    }
-
-    /// The counters of every queue, and the number of packets in disciplines.
-    fn counters(&self) -> Result<(Vec<QueueCounters>, u64), GuestError> {
-        let by_host = self.disciplines()?;
-        let held = by_host.iter().map(netlink::held).sum();
-        Ok((self.counters_in(&by_host), held))
-    }
-
-    /// The disciplines of every host.
-    fn disciplines(&self) -> Result<Vec<Disciplines>, GuestError> {
-        self.netlink.iter().map(netlink::disciplines).collect()
-    }
-
-    /// The counters of every queue among the disciplines of every host.
-    fn counters_in(&self, by_host: &[Disciplines]) -> Vec<QueueCounters> {
-        let of = |(host, device, handle): QdiscPlace| netlink::of(&by_host[host], (device, handle));
-        let both = |(queue, after): &(QdiscPlace, Option<QdiscPlace>)| {
-            (of(*queue), after.map(of).unwrap_or_default())
-        };
-        self.places.iter().map(both).collect()
     }
 }

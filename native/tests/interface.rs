@@ -202,6 +202,7 @@ fn every_field_crosses_the_boundary() {
             min_rtt: Some(at(6)),
             in_flight_pkts: 7,
             is_cwnd_limited: true,
+            is_window_full: true,
             state,
             una_pkts: 8,
             next_pkts: 9,
@@ -220,6 +221,7 @@ fn every_field_crosses_the_boundary() {
                 prior_in_flight_pkts: 18,
                 acked_sacked_pkts: 19,
                 is_ack_delayed: false,
+                newest_sent: None,
             },
         };
         echo.on_ack(&mut window, &ack);
@@ -314,6 +316,7 @@ fn dumbbell_ack() -> Ack {
         min_rtt: None,
         in_flight_pkts: 0,
         is_cwnd_limited: true,
+        is_window_full: true,
         state: CaState::Open,
         una_pkts: 0,
         next_pkts: 0,

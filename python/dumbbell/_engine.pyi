@@ -575,8 +575,7 @@ def simulate(
         memory_bytes: What the runs may use together, at most. One that needs more fails.
         fast_paths: Whether there may be fewer events than one for each departure. Without, a run is
             slower and has the same digest: to check the simulator with.
-        controllers: Shared objects of controllers in C by the SHA-256 of their sources. Each run
-            loads a copy of its own into this process.
+        controllers: Shared objects by the SHA-256 of their sources; each run loads its own copy.
         classes: Controllers in Python by the SHA-256 of their sources and their names; each has
             the attributes of `dumbbell.backends.native.python_class.PythonClass`.
     """

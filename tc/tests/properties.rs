@@ -3,11 +3,12 @@
 mod drawn;
 
 use drawn::bands::{drrs, etses, filters, hfscs, prios};
+use drawn::losses::{losses, shares_ppb};
 use drawn::slots::slots;
 use drawn::{chokes, dualpi2s, sfqs};
 use dumbbell_tc::qdisc::{
-    ALL_PPB, Attachment, Bfifo, Cake, Codel, Distribution, Fq, FqCodel, FqPie, Htb, HtbClass, Loss,
-    Netem, Noqueue, Pfifo, PfifoFast, Pie, Red, Selector, Tbf, cake,
+    Attachment, Bfifo, Cake, Codel, Distribution, Fq, FqCodel, FqPie, Htb, HtbClass, Netem,
+    Noqueue, Pfifo, PfifoFast, Pie, Red, Selector, Tbf, cake,
 };
 use dumbbell_tc::{
     Police, Qdisc, UnitError, disciplines, format_rate, format_size, format_time, parse_police,
@@ -35,32 +36,6 @@ fn magnitudes() -> impl Strategy<Value = u64> {
 }
 
 /// Percentages in parts per billion, often none or all.
-fn shares_ppb() -> impl Strategy<Value = u32> {
-    prop_oneof![Just(0), Just(ALL_PPB), 0..=ALL_PPB]
-}
-
-fn losses() -> impl Strategy<Value = Option<Loss>> {
-    let five = || prop::array::uniform5(shares_ppb());
-    let random = five().prop_map(|ppb| Loss::Random {
-        probability_ppb: ppb[0],
-        correlation_ppb: ppb[1],
-    });
-    let state = five().prop_map(|ppb| Loss::State {
-        p13_ppb: ppb[0],
-        p31_ppb: ppb[1],
-        p32_ppb: ppb[2],
-        p23_ppb: ppb[3],
-        p14_ppb: ppb[4],
-    });
-    let gemodel = five().prop_map(|ppb| Loss::Gemodel {
-        p_ppb: ppb[0],
-        r_ppb: ppb[1],
-        loss_in_bad_ppb: ppb[2],
-        loss_in_good_ppb: ppb[3],
-    });
-    prop::option::of(prop_oneof![random, state, gemodel])
-}
-
 /// Rates of whole bytes per second that tc reads: doubles hold 53 bits.
 fn rates_bps() -> impl Strategy<Value = u64> {
     (1..1u64 << 53, 0u32..50).prop_map(|(rate, shift)| (rate >> shift).max(1) * 8)

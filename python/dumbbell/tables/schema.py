@@ -65,9 +65,7 @@ REASON_NAMES: Mapping[int, str] = MappingProxyType(
 """Codes of ``packets.reason``: why a packet was dropped, marked or lost."""
 _REASONS = ", ".join(f"{code} {name}" for code, name in REASON_NAMES.items())
 REASONS_FROM_INSIDE = frozenset({3, 9, 11, 14, 15, 18, 20})
-"""Codes of ``packets.reason`` of a packet that was in its queue when it was dropped: by CoDel, from
-the fattest flow, over the memory limit, by BLUE, by PI2, chosen by choke, by cake's filter of
-acknowledgements. All others are dropped as they arrive."""
+"""Codes of ``packets.reason`` of drops from inside the queue; others are dropped as they arrive."""
 
 QUANTITY_NAMES: Mapping[int, str] = MappingProxyType({0: "sojourn", 1: "wait", 2: "system"})
 """Codes of ``distributions.quantity``."""

@@ -1,6 +1,7 @@
 //! Strategies of disciplines whose numbers hold each other.
 
 pub mod bands;
+pub mod losses;
 pub mod slots;
 
 use dumbbell_tc::Qdisc;
