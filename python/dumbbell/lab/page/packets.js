@@ -3,8 +3,8 @@
 /** `packets.event` */
 const Event = { enqueue: 0, dequeue: 1, drop: 2, mark: 3 };
 /** `packets.reason` of a drop from inside the queue (CoDel, the fattest flow, its memory limit, BLUE, PI2,
- * choke); other drops are at enqueue. */
-const FROM_INSIDE = [3, 9, 11, 14, 15, 18];
+ * choke, cake's filter of acknowledgements); other drops are at enqueue. */
+const FROM_INSIDE = [3, 9, 11, 14, 15, 18, 20];
 
 /** @param {number} event */
 export function isEntry(event) {
