@@ -176,7 +176,10 @@ class BbrShare(ShortStudy):
                       model_mbps(*CELLS[trial.id]), *row.cells])
             for trial, row in zip(self.trials, plain.rows, strict=False)
         ]  # fmt: skip
-        caption = f"All BBR flows together; measured are means of {RUNS} runs of {LENGTH_S:g} s."
+        caption = (
+            "All BBR flows together; measured are means of "
+            f"{self.runs_per_network} runs of {LENGTH_S:g} s."
+        )
         return ValueTable("Cells", ["printed", "model", *plain.columns], rows, caption)
 
     def said(self) -> dict[str, Any]:

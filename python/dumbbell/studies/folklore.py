@@ -235,10 +235,11 @@ class Folklore(ShortStudy):
         """See `ShortStudy`."""
         verdicts = Counter(each.verdict for each in self.judged)
         held, all_ = verdicts[Verdict.REPRODUCED], len(self.judged)
+        hold = "holds as it is" if held == 1 else "hold as they are"
         return {
-            "summary": f"{held} of {all_} rules hold as they are said.",
-            "answer": f"Of the rules that everybody repeats, {held} hold as they are said.",
-            "measured": f"{all_} rules, {self.trials[0].runs} runs of each network; "
+            "summary": f"{held} of {all_} rules {hold} said.",
+            "answer": f"Of {all_} rules that everybody repeats, {held} {hold} said.",
+            "measured": f"{all_} rules, {self.runs_per_network} runs of each network; "
             + ", ".join(f"{verdict.value}: {n}" for verdict, n in verdicts.items()) + ".",
             "so": "Ask of a rule for which network it was made.",
         }  # fmt: skip

@@ -242,6 +242,11 @@ class ShortStudy(Reproduction):
     def tried(self) -> Sequence[Trial]:
         """The trials for the options."""
 
+    @property
+    def runs_per_network(self) -> int:
+        """Number of runs of each network: ``--replications``, or that of the first trial."""
+        return self.options.replications or self.trials[0].runs
+
     def figure(self) -> Figure:
         """The figure of the finished trials: every number relative to its claimed value."""
         rows = []
