@@ -117,7 +117,7 @@ pub struct Link {
     pub record_packets: bool,
     /// Whether packets are captured before and after the queue.
     pub is_captured: bool,
-    /// Whether they are recorded or captured.
+    /// Whether they are recorded, captured, or read by the discipline (`reads_acknowledgements`).
     pub is_observed: bool,
     /// Whether packets are captured at the far end.
     pub is_captured_arriving: bool,
@@ -209,7 +209,9 @@ impl Link {
             overhead_bytes: end.overhead_bytes,
             record_packets: end.record_packets,
             is_captured: end.is_captured(),
-            is_observed: end.record_packets || end.is_captured(),
+            is_observed: end.record_packets
+                || end.is_captured()
+                || qdisc::reads_acknowledgements(&end.qdisc),
             is_captured_arriving,
             has_small_queues: planned.keeps_small_queues,
             paces_senders: false,

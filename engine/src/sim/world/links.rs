@@ -52,7 +52,7 @@ impl World {
         self.after_offer(index, offered);
     }
 
-    /// The same for a link whose packets are recorded or captured.
+    /// The same for a link whose packets are recorded, captured or read.
     #[inline(never)]
     fn offer_observed(&mut self, index: usize, packet: Packet) {
         if self.links[index].is_captured {
