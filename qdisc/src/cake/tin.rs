@@ -173,19 +173,15 @@ impl Tin {
         let ways = || (0..WAYS).map(|way| set + (first + way) % WAYS);
         let own = ways().find(|at| self.tags[*at] == hash);
         let free = || ways().find(|at| self.queues[*at].set == Set::None);
-        let (at, is_shared) = match (own, free()) {
-            (Some(at), _) => {
-                self.totals.way_indirect_hits += u64::from(at != first);
-                (at, false)
-            }
-            (None, Some(at)) => {
-                self.totals.way_misses += 1;
-                (at, false)
-            }
-            (None, None) => {
-                self.totals.way_collisions += 1;
-                (first, true)
-            }
+        let (at, is_shared) = if let Some(at) = own {
+            self.totals.way_indirect_hits += u64::from(at != first);
+            (at, false)
+        } else if let Some(at) = free() {
+            self.totals.way_misses += 1;
+            (at, false)
+        } else {
+            self.totals.way_collisions += 1;
+            (first, true)
         };
         self.tags[at] = hash;
         let queue = self.queues[at];
