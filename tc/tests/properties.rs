@@ -35,7 +35,6 @@ fn magnitudes() -> impl Strategy<Value = u64> {
     ]
 }
 
-/// Percentages in parts per billion, often none or all.
 /// Rates of whole bytes per second that tc reads: doubles hold 53 bits.
 fn rates_bps() -> impl Strategy<Value = u64> {
     (1..1u64 << 53, 0u32..50).prop_map(|(rate, shift)| (rate >> shift).max(1) * 8)

@@ -106,7 +106,7 @@ class Measure:
         The share of a capacity is not bounded by 1, since a shaper may let a burst exceed its rate.
         """
         if self.of_recorded:
-            return _range_of_row(self.metric)
+            return ROWS[self.metric].bounds
         has_end = self.unit == "1" and self.metric != "capacity_share"
         return 0.0, (1.0 if has_end else math.inf)
 
@@ -430,19 +430,6 @@ def _rows_of_ccperf(of: MeasureSubject, subject: str) -> list[Measure]:
         for row in ROWS.values()
         if row.of == subject
     ]
-
-
-_SIGNED_ROWS = frozenset({"mean_utility_mpdf_l4", "mean_utility_pf_l4", "mean_est_qdelay_l4"})
-"""Rows of CCPerf that can be negative."""
-_PARTS = ("jain_index", "loss_ratio", "mark_ratio")
-"""Beginnings of names of rows of CCPerf that are at most 1."""
-
-
-def _range_of_row(name: str) -> tuple[float, float]:
-    """Range of the possible means of a row of CCPerf, whose unit does not say it."""
-    if name.startswith(_PARTS):
-        return 0.0, 1.0
-    return (-math.inf if name in _SIGNED_ROWS else 0.0), math.inf
 
 
 def _where_defined(function: Callable[..., float], run: Run, subject: Subject) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dumbbell.metrics.ccperf.row import row
+from dumbbell.metrics.ccperf.row import ANY_NUMBER, FRACTION, row
 from dumbbell.metrics.ccperf.series import (
     base_rtt_s,
     bottleneck,
@@ -119,7 +119,7 @@ def mean_delivery_rate_l4(run: Run, flow: str | int) -> float:
     return mean(tcp_series(run, flow).delivery_rate_mbps)
 
 
-@row("ms", "flow", "less", is_published=True)
+@row("ms", "flow", "less", is_published=True, bounds=ANY_NUMBER)
 def mean_est_qdelay_l4(run: Run, flow: str | int) -> float:
     """Mean smoothed round-trip time, sampled, less the round-trip propagation delay."""
     return mean_srtt_l4(run, flow) - 1e3 * base_rtt_s(run, flow)
@@ -227,14 +227,14 @@ def mean_throughput_l7(run: Run, flow: str | int) -> float:
     return float(np.average(series.read_mbps, weights=series.interval_s))
 
 
-@row("s/Mbit", "flow", "greater", is_published=True)
+@row("s/Mbit", "flow", "greater", is_published=True, bounds=ANY_NUMBER)
 def mean_utility_mpdf_l4(run: Run, flow: str | int) -> float:
     """Minimum potential delay: mean of -1/throughput over intervals in which something arrived."""
     throughput = tcp_series(run, flow).throughput_mbps
     return mean(-1 / throughput[throughput > 0])
 
 
-@row("ln(Mbit/s)", "flow", "greater", is_published=True)
+@row("ln(Mbit/s)", "flow", "greater", is_published=True, bounds=ANY_NUMBER)
 def mean_utility_pf_l4(run: Run, flow: str | int) -> float:
     """Proportional fairness: mean of ln(throughput) over intervals in which something arrived."""
     throughput = tcp_series(run, flow).throughput_mbps
@@ -293,7 +293,7 @@ def total_rtos_l4(run: Run, flow: str | int) -> float:
     return _count(run, flow, "rto_count")
 
 
-@row("1", "flow", "less")
+@row("1", "flow", "less", bounds=FRACTION)
 def loss_ratio_l4(run: Run, flow: str | int) -> float:
     """Packets dropped or lost over packets delivered, dropped or lost; whole run."""
     return flow_loss_ratio(run, flow)

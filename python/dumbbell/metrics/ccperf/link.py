@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dumbbell.metrics.ccperf.row import row
+from dumbbell.metrics.ccperf.row import FRACTION, row
 from dumbbell.metrics.ccperf.series import mean, peak_rate_bps, policing_rate_bps
 from dumbbell.metrics.queue import (
     loss_ratio,
@@ -84,13 +84,13 @@ def total_qdisc_drops_l2(run: Run, queue: str | int) -> float:
     return float(np.sum([_one(run, queue, cause) for cause in causes]))
 
 
-@row("1", "link", "less")
+@row("1", "link", "less", bounds=FRACTION)
 def loss_ratio_l2(run: Run, queue: str | int) -> float:
     """Packets dropped over packets offered."""
     return loss_ratio(run, queue)
 
 
-@row("1", "link")
+@row("1", "link", bounds=FRACTION)
 def mark_ratio_l2(run: Run, queue: str | int) -> float:
     """Packets marked (ECN CE) over packets sent."""
     return mark_ratio(run, queue)

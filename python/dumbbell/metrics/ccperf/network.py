@@ -11,7 +11,7 @@ from dumbbell.metrics.ccperf.flow import (
     total_rtos_l4,
 )
 from dumbbell.metrics.ccperf.link import total_qdisc_drops_l2
-from dumbbell.metrics.ccperf.row import row
+from dumbbell.metrics.ccperf.row import FRACTION, row
 from dumbbell.metrics.ccperf.series import bottleneck, mean
 from dumbbell.metrics.path import resolved_of
 from dumbbell.tables import Run
@@ -48,7 +48,7 @@ def mean_flow_srtt_l4(run: Run) -> float:
     return mean(np.array([mean_srtt_l4(run, flow) for flow in tcp_flows(run)]))
 
 
-@row("1", "network", "greater")
+@row("1", "network", "greater", bounds=FRACTION)
 def jain_index_l4(run: Run) -> float:
     """Jain's fairness index of the flows' throughputs: (sum x)^2 / (n sum x^2); 1 is equal."""
     x = np.array([mean_throughput_l4(run, flow) for flow in tcp_flows(run)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeVar
@@ -41,6 +42,7 @@ class Row:
         layer: Layer at which it is measured.
         better: Which value is best; empty if that depends.
         is_published: Whether CCPerf's tables have it.
+        bounds: Least and greatest possible value.
         function: Computes the value from a run (and a flow or a queue).
     """
 
@@ -50,6 +52,7 @@ class Row:
     layer: Layer
     better: Better
     is_published: bool
+    bounds: tuple[float, float]
     function: Callable[..., float]
 
     @property
@@ -62,8 +65,19 @@ ROWS: dict[str, Row] = {}
 """Every row, in the order of the tables."""
 
 
+NOT_NEGATIVE = (0.0, math.inf)
+FRACTION = (0.0, 1.0)
+ANY_NUMBER = (-math.inf, math.inf)
+"""Bounds of rows: least and greatest possible value."""
+
+
 def row(
-    unit: str, of: Of, better: Better = "", *, is_published: bool = False
+    unit: str,
+    of: Of,
+    better: Better = "",
+    *,
+    is_published: bool = False,
+    bounds: tuple[float, float] = NOT_NEGATIVE,
 ) -> Callable[[_Function], _Function]:
     """Register a function as a row, and as a metric.
 
@@ -72,12 +86,13 @@ def row(
         of: Table of the row.
         better: Which value is best.
         is_published: Whether CCPerf's tables have it.
+        bounds: Least and greatest possible value.
     """
 
     def register(function: _Function) -> _Function:
         name = function.__name__
         layer = _LAYERS[name.rpartition("_")[2]]
-        ROWS[name] = Row(name, unit, of, layer, better, is_published, function)
+        ROWS[name] = Row(name, unit, of, layer, better, is_published, bounds, function)
         return metric(unit, SECTIONS[of])(function)
 
     return register
