@@ -27,6 +27,7 @@ from browsing import (
 )
 from dumbbell.report import (
     Advice,
+    Cell,
     Curve,
     Figure,
     IndexEntry,
@@ -34,6 +35,8 @@ from dumbbell.report import (
     Report,
     Sample,
     Topology,
+    ValueRow,
+    ValueTable,
     ecdf_chart,
     line_with_band,
     write_index,
@@ -75,6 +78,34 @@ def test_pages_are_quiet_offline_and_fit(
     assert [url for url in seen.requests if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert outside(page, width) == []
+    page.close()
+
+
+def test_ranks_are_sorted_by_their_lower_then_their_upper_end(
+    browser: Browser, tmp_path: Path
+) -> None:
+    ranks = {"a": (1, 2), "b": (10, 10), "c": (1, 10), "d": (2, 2), "e": (1, 7)}
+    rows = [
+        ValueRow(name, "", [Cell(words=" to ".join(map(str, each)), order=each), held, dominated])
+        for (name, each), held, dominated in zip(
+            ranks.items(), (9.0, 100.0, 20.0, 3.0, None), ("none", "a", "b", "c", "d"), strict=True
+        )
+    ]
+    table = ValueTable("Ranks", ["rank", "holds", "by"], rows, is_sortable=True)
+    report = Report(study="ranks", title="Ranks", summary="Five", values=[table])
+    page, seen = opened(browser, write_report(report, tmp_path / "ranks"), 390)
+    unfolded(page)
+
+    def pressed(name: str) -> str:
+        page.locator("table.sortable thead button", has_text=name).click()
+        return "".join(page.locator("table.sortable tbody th").all_text_contents())
+
+    assert pressed("rank") == "aecdb"
+    assert pressed("rank") == "bdcea"
+    assert pressed("holds") == "bcade"
+    assert pressed("rank") == "aecdb"
+    assert pressed("by") == "bcdea"
+    assert seen.messages == []
     page.close()
 
 

@@ -211,7 +211,7 @@ def _tables(league: League, standings: Sequence[Standing]) -> Iterator[ValueTabl
                 row.entry.name,
                 "",
                 [
-                    row.rank,
+                    Cell(words=row.rank, order=(row.first, row.last)),
                     *(row.counts[word] for word in (HOLDS, FAILS, OPEN)),
                     len(row.dominated),
                 ],

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+
+
+class ReferenceKind(enum.Enum):
+    """What the references of a suite's sections are."""
+
+    NUMBER = "number of a section, such as 5.1.4"
+    NAME = "name of a test, such as single_flow"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,6 +21,7 @@ class Suite:
     Attributes:
         id: Name on the command line.
         name: Name in tables.
+        references: What the references of its sections are.
         cited: Citation of one of its sections, with ``{}`` for the section's reference.
         question: Title of the page, with ``{}`` for the controller.
         no_verdict: End of the answer: what it does not state.
@@ -26,6 +35,7 @@ class Suite:
 
     id: str
     name: str
+    references: ReferenceKind
     cited: str
     question: str
     no_verdict: str

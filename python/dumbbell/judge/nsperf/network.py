@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from dumbbell.judge.suite import Suite
+from dumbbell.judge.suite import ReferenceKind, Suite
 
 NSPERF = Suite(
     id="nsperf",
     name="nsperf",
+    references=ReferenceKind.NAME,
     cited="nsperf, {}",
     question="How does {} do in Google's BBR suite?",
     no_verdict="The suite draws figures and gives no thresholds",

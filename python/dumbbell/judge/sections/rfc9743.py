@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dumbbell.judge.sections.not_covered import NOT_COVERED
-from dumbbell.judge.suite import Suite
+from dumbbell.judge.suite import ReferenceKind, Suite
 
 RFC_9743 = Suite(
     id="rfc9743",
     name="RFC 9743",
+    references=ReferenceKind.NUMBER,
     cited="RFC 9743 section {}",
     question="May I deploy {}, and where not?",
     no_verdict="This is no verdict by RFC 9743, which is no check-list",
