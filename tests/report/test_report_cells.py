@@ -57,7 +57,7 @@ def test_the_folder_has_the_numbers_of_the_tables(tmp_path: Path) -> None:
     table = ValueTable("Delays", ["one", "two"], rows)
     report = Report(study="cells", title="Cells", summary="One table", values=[table])
     page = write_report(report, tmp_path / "cells").read_text(encoding="utf-8")
-    assert "<strong>12.35 [11.90, 12.80]</strong>" in page
+    assert '<strong>12.35 <span class="interval">[11.90, 12.80]</span></strong>' in page
     assert json.loads((tmp_path / "cells" / "values.json").read_text()) == [
         {
             "title": "Delays",

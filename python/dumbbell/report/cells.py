@@ -46,13 +46,16 @@ class Cell:
     @property
     def text(self) -> str:
         """Return the printed form, with as many digits as the interval supports."""
+        return " ".join(filter(None, self.parts))
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """Return the printed number, its interval in brackets, and the text; some are empty."""
         if self.value is None and self.words:
-            return self.words
+            return "", "", self.words
         if self.low is None or self.high is None:
-            number = plain(self.value, self.digits)
-        else:
-            number = " ".join(filter(None, with_uncertainty(self.value, self.low, self.high)))
-        return f"{number} {self.words}".rstrip()
+            return plain(self.value, self.digits), "", self.words
+        return *with_uncertainty(self.value, self.low, self.high), self.words
 
     @property
     def sort_key(self) -> str:
