@@ -74,7 +74,8 @@ def test_what_is_not_decided_or_does_not_hold_is_no_failure(dumbbell: Dumbbell) 
         (("mine.py",), "file:mine.py:Mine"),
         (("bbr", "--backend", "ns3"), "ns3"),
         (("bbr", "--suite", "nsprf"), "did you mean 'nsperf'"),
-        (("--all", "--suite", "nsperf"), "rfc9743 with --all"),
+        (("--all", "--suite", "nsprf"), "did you mean 'nsperf'"),
+        (("mine", "--course", "lab.toml", "--suite", "nsperf"), "it without --course"),
     ],
 )
 def test_an_unknown_controller_is_refused(

@@ -24,6 +24,7 @@ class Suite:
         references: What the references of its sections are.
         cited: Citation of one of its sections, with ``{}`` for the section's reference.
         question: Title of the page, with ``{}`` for the controller.
+        league_question: Title of a league's page, with ``{}`` for the number of controllers.
         no_verdict: End of the answer: what it does not state.
         caution: Limits of the numbers, in sentences.
         source: Authors.
@@ -38,6 +39,7 @@ class Suite:
     references: ReferenceKind
     cited: str
     question: str
+    league_question: str
     no_verdict: str
     caution: str
     source: str

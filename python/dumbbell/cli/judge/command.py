@@ -110,8 +110,8 @@ def judge_command(
     if not all_ and len(named) != 1:
         allowed = "one controller; or --all, and any number"
         raise SpecError("NAME|FILE", ", ".join(named) or "nothing", allowed)
-    if suite != "rfc9743" and (course is not None or (all_ and suite != "ccperf")):
-        raise SpecError("--suite", suite, "rfc9743 with --all and --course, or ccperf with --all")
+    if suite != "rfc9743" and course is not None:
+        raise SpecError("--suite", suite, "it without --course")
     if with_kernel and (all_ or course is not None or backend not in (None, "sim")):
         raise SpecError("--with-kernel", "", "one controller in the simulator")
     if course is not None:

@@ -62,7 +62,7 @@ class _Tested:
 
 def question(dossiers: Sequence[Dossier]) -> str:
     """Title of the page."""
-    return f"How do {len(dossiers)} congestion controllers do in CCPerf's benchmark?"
+    return CCPERF.league_question.format(len(dossiers))
 
 
 def answer(dossiers: Sequence[Dossier]) -> str:

@@ -21,6 +21,7 @@ CCPERF = Suite(
     references=ReferenceKind.NAME,
     cited="CCPerf, {}",
     question="How does {} do in CCPerf's benchmark?",
+    league_question="How do {} congestion controllers do in CCPerf's benchmark?",
     no_verdict="CCPerf gives numbers and no thresholds",
     caution="The scenarios and metrics are CCPerf's, which gives one run of each and no "
     "thresholds. Its pages do not give all settings: the files here have ours.",

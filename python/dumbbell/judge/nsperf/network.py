@@ -16,6 +16,7 @@ NSPERF = Suite(
     references=ReferenceKind.NAME,
     cited="nsperf, {}",
     question="How does {} do in Google's BBR suite?",
+    league_question="How do {} congestion controllers do in Google's BBR suite?",
     no_verdict="The suite draws figures and gives no thresholds",
     caution="The settings are nsperf's, which draws figures and gives no thresholds.",
     source="nsperf, the tests of Google's BBR (Cardwell, Hassas Yeganeh, Yang, Roy)",

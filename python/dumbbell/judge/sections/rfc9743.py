@@ -11,6 +11,7 @@ RFC_9743 = Suite(
     references=ReferenceKind.NUMBER,
     cited="RFC 9743 section {}",
     question="May I deploy {}, and where not?",
+    league_question="How do {} congestion controllers compare?",
     no_verdict="This is no verdict by RFC 9743, which is no check-list",
     caution="RFC 9743 calls its criteria no exhaustive check-list and gives no thresholds, so "
     "nothing here says that a controller meets it.",
