@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -211,7 +212,8 @@ def test_a_league_has_all_and_those_that_are_named(dumbbell: Dumbbell, tmp_path:
     # The store has the runs of each dossier.
     code, _, err = dumbbell("judge", "vegas", "--against", "reno", "--no-page", "--store", "kept")
     assert code == 0
-    assert "runs are in kept: not repeated" in err
+    assert re.search(r"^vegas: (\d+) of \1 runs are in kept: not repeated$", err, re.MULTILINE)
+    assert err.count("not repeated") == 1
     again = dumbbell(*words, "--no-page", "--json")
     assert again[0] == 0
     told = json.loads(again[1])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from dumbbell.backends import get_backend
@@ -152,11 +153,9 @@ def dossiers(plans: Sequence[PlannedDossier], asked: JudgeOptions) -> Iterator[D
         stopped_by_ctrl_c() as stop,
         shown_progress() as show,
     ):
-
-        def executor_of(cells: Sequence[Cell]) -> Executor:
-            return stored_executor(asked.storing, executor, cells, tables_below=0)
-
         for plan in plans:
+            kept = _KeptRuns()
+            executor_of = partial(_executor_of, asked, executor, kept)
             dossier = judge_controller(
                 plan.about,
                 plan.written,
@@ -171,11 +170,38 @@ def dossiers(plans: Sequence[PlannedDossier], asked: JudgeOptions) -> Iterator[D
             if asked.with_kernel and not dossier.interrupted:
                 tell("The cells that decide each section are run on the Linux kernel.")
                 folder = plan.written[0].file.parent
+                kept.tell(plan.about, asked)
                 check = check_on_kernel(dossier, folder, executor_of, on_progress=show, cancel=stop)
                 dossier = replace(dossier, on_kernel=check, interrupted=check.interrupted)
+            kept.tell(plan.about, asked)
             yield dossier
             if dossier.interrupted:
                 return
+
+
+class _KeptRuns:
+    """Counts the runs of a dossier that the store had."""
+
+    def __init__(self) -> None:
+        self._found, self._of = 0, 0
+
+    def add(self, found: int, of: int) -> None:
+        """Count the runs of a section."""
+        self._found += found
+        self._of += of
+
+    def tell(self, about: JudgeRequest, asked: JudgeOptions) -> None:
+        """Say how many there were, if any, and begin again."""
+        if self._found:
+            counted = f"{self._found} of {self._of} runs"
+            tell(f"{about.name}: {counted} are in {asked.storing.place}: not repeated")
+        self._found, self._of = 0, 0
+
+
+def _executor_of(
+    asked: JudgeOptions, executor: Executor, kept: _KeptRuns, cells: Sequence[Cell]
+) -> Executor:
+    return stored_executor(asked.storing, executor, cells, tables_below=0, on_found=kept.add)
 
 
 def has_failed(dossier: Dossier) -> bool:
