@@ -163,6 +163,23 @@ def test_the_kernel_says_what_it_decides_and_a_folder_without_it_is_checked(
     assert out.count("not repeated: no kernel") == 2
 
 
+def test_what_the_kernel_cannot_run_is_refused_before_the_simulator_runs(
+    dumbbell: Dumbbell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, err = dumbbell("judge", "bbr3", "--with-kernel")
+    assert (code, out) == (2, "")
+    assert "bbr3" in err
+
+    def missing(*_: object) -> None:
+        raise KernelMissingError("no kernel; `dumbbell kernel build` builds it")
+
+    monkeypatch.setattr("dumbbell.backends.kernel.backend.require_kernel", missing)
+    code, out, err = dumbbell("judge", "bbr", "--with-kernel")
+    assert (code, out) != (0, "")
+    assert "dumbbell kernel build" in err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_of_the_folder_runs_alone(dumbbell: Dumbbell) -> None:
     assert dumbbell("judge", "reno", "--against", "cubic", "--out", "reno")[0] == 0
     assert dumbbell("run", "reno/tail-drop.toml", "--no-page")[0] == 0

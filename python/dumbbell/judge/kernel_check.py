@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dumbbell.backends import get_backend
 from dumbbell.claims import Judged, view_of
 from dumbbell.compare import Cell
 from dumbbell.compare.executing import Executor
@@ -25,6 +26,7 @@ from dumbbell.judge.dossier import (
     Dossier,
     KernelCheck,
     SectionResult,
+    WrittenSection,
     judge_controller,
     write_experiments,
 )
@@ -76,6 +78,30 @@ def section_on_kernel(found: SectionResult) -> Section | None:
         ],
     )
     return replace(found.section, id=f"{found.section.id}-{KERNEL}", trial=lambda request: trial)
+
+
+def refuse_what_kernel_cannot(written: Sequence[WrittenSection]) -> None:
+    """Refuse sections of which the kernel can run no cell with an expectation.
+
+    Raises:
+        SpecError: It cannot run any of them, for example because it lacks the controller; the
+            reason is that of the first cell.
+        KernelMissingError: The kernel was not built.
+    """
+    kernel = get_backend(KERNEL)
+    first: SpecError | None = None
+    for each in written:
+        for cell in each.claims.cells:
+            if cell.label not in each.labels:
+                continue
+            try:
+                kernel.check(cell.experiment.resolved_json())
+            except SpecError as error:
+                first = first or error
+            else:
+                return
+    if first is not None:
+        raise first
 
 
 def check_on_kernel(

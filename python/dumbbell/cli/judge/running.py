@@ -24,7 +24,7 @@ from dumbbell.compare import Cell
 from dumbbell.compare.executing import Executor
 from dumbbell.errors import SpecError
 from dumbbell.judge.dossier import Dossier, WrittenSection, judge_controller, write_experiments
-from dumbbell.judge.kernel_check import check_on_kernel
+from dumbbell.judge.kernel_check import check_on_kernel, refuse_what_kernel_cannot
 from dumbbell.judge.request import Depth, JudgeRequest
 from dumbbell.judge.suites import DEFAULT_SUITE, sections_of
 from dumbbell.spec.native import Reference
@@ -132,6 +132,9 @@ def dossiers(plans: Sequence[PlannedDossier], asked: JudgeOptions) -> Iterator[D
     """
     backends = asked.where
     may_use_bytes = memory_bytes(asked.memory)
+    if asked.with_kernel:
+        for plan in plans:
+            refuse_what_kernel_cannot(plan.written)
     agree_to_runs(
         [
             PlannedCells(
