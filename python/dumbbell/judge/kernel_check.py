@@ -3,13 +3,15 @@
 A dossier on the kernel takes hours, so one cell of each section is run there. If a section has
 expectations that do not hold, it is the cell of the one that misses its threshold by most: should
 the kernel deny it, the simulator's finding of the section is in doubt. Otherwise it is the cell of
-the one closest to its threshold, which a small difference would turn.
+the one closest to its threshold, which a small difference would turn. A cell whose runs take the kernel
+minutes each is passed over if the section has another one: in this version those with thousands of
+changes of the delay, each of which starts a program in the guest.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -34,12 +36,22 @@ from dumbbell.judge.request import Depth
 from dumbbell.judge.section import Expectation, Section, Trial
 
 
-def deciding(found: SectionResult) -> Expectation | None:
-    """The expectation whose cell decides a section; None if nothing could be measured there."""
+MOST_WALL_S = 120.0
+"""Longest estimated wall time of a run on the kernel, for a section with shorter ones."""
+
+
+def deciding(found: SectionResult, among: Collection[str] | None = None) -> Expectation | None:
+    """The expectation whose cell decides a section; None if nothing could be measured there.
+
+    Args:
+        found: The section.
+        among: Labels of the cells that may decide it; all when None.
+    """
     by_id = {each.claim.id: each for each in found.judged}
     known = [
         (margin, each)
         for each in found.written.trial.expectations
+        if among is None or found.label(each) in among
         if (margin := margin_of(by_id[f"{found.section.id}-{each.id}"])) is not None
     ]
     failing = {each.claim.id for each in found.fails}
@@ -66,7 +78,7 @@ def margin_of(judged: Judged) -> float | None:
 
 def section_on_kernel(found: SectionResult) -> Section | None:
     """The section with nothing but the cell that decides it; None if nothing does."""
-    decides = deciding(found)
+    decides = deciding(found, _short_cells(found)) or deciding(found)
     if decides is None:
         return None
     trial = Trial(
@@ -162,6 +174,21 @@ def _compared(here: SectionResult, there: SectionResult) -> Iterator[Compared]:
             (sim[f"{here.section.id}-{each.id}"], kernel[f"{there.section.id}-{each.id}"]),
             (here.measured(each, SIM), there.measured(each, KERNEL)),
         )
+
+
+def _short_cells(found: SectionResult) -> set[str]:
+    """Labels of the cells with short runs on the kernel, and of those it would refuse."""
+    kernel = get_backend(KERNEL)
+    short = set()
+    for cell in found.written.claims.cells:
+        try:
+            cost = kernel.check(cell.experiment.resolved_json())
+        except SpecError:
+            short.add(cell.label)
+        else:
+            if cost.wall_s <= MOST_WALL_S:
+                short.add(cell.label)
+    return short
 
 
 def _needs_another_cell(each: Expectation) -> bool:
