@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from dumbbell import _engine
 from dumbbell.claims import Verdict
 from dumbbell.compare.executing import Threads
 from dumbbell.errors import SpecError
@@ -50,6 +51,20 @@ def test_progress_names_the_controller_and_the_section(tmp_path: Path) -> None:
         on_progress=lambda progress: seen.append(progress.task),
     )
     assert list(dict.fromkeys(seen)) == [f"bbr, {each.section.heading}" for each in written]
+
+
+def test_stopped_before_its_first_run_it_is_interrupted_and_no_error(tmp_path: Path) -> None:
+    request = JudgeRequest("bbr", against=("cubic",))
+    cancel = _engine.Cancel()
+    cancel.set()
+    found = judge_controller(
+        request,
+        write_experiments(request, tmp_path, SHORT),
+        executor_of=lambda cells: Threads(1),
+        cancel=cancel,
+    )
+    assert found.interrupted
+    assert found.found == ()
 
 
 def test_a_number_is_that_of_its_cell(dossier: Dossier) -> None:

@@ -21,6 +21,7 @@ from dumbbell.judge.experiment_text import experiment_text
 from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, Trial
 from dumbbell.judge.suite import Suite
+from dumbbell.replication import Interrupted
 from dumbbell.replication.progress import ProgressCallback
 from dumbbell.spec import Experiment, Setting, settings_applied
 
@@ -253,17 +254,20 @@ def judge_controller(
     """
     found: list[SectionResult] = []
     for each in written:
-        checked = check(
-            each.claims,
-            backends=backends,
-            replications=request.depth.replications,
-            executor=executor_of(each.claims.cells),
-            on_progress=on_progress and _named(on_progress, request, each.section, backends),
-            **running,
-        )
-        found.append(SectionResult(each, checked))
+        try:
+            checked = check(
+                each.claims,
+                backends=backends,
+                replications=request.depth.replications,
+                executor=executor_of(each.claims.cells),
+                on_progress=on_progress and _named(on_progress, request, each.section, backends),
+                **running,
+            )
+        except Interrupted:
+            return Dossier(request, tuple(backends), tuple(found), interrupted=True)
         if checked.comparison.interrupted:
-            return Dossier(request, tuple(backends), tuple(found[:-1]), interrupted=True)
+            return Dossier(request, tuple(backends), tuple(found), interrupted=True)
+        found.append(SectionResult(each, checked))
     return Dossier(request, tuple(backends), tuple(found))
 
 

@@ -3,9 +3,9 @@
 A dossier on the kernel takes hours, so one cell of each section is run there. If a section has
 expectations that do not hold, it is the cell of the one that misses its threshold by most: should
 the kernel deny it, the simulator's finding of the section is in doubt. Otherwise it is the cell of
-the one closest to its threshold, which a small difference would turn. A cell whose runs take the kernel
-minutes each is passed over if the section has another one: in this version those with thousands of
-changes of the delay, each of which starts a program in the guest.
+the one closest to its threshold, which a small difference would turn. A cell whose runs take the
+kernel minutes each is passed over if the section has another one: those with thousands of changes
+of the delay, each of which starts a program in the guest.
 """
 
 from __future__ import annotations
@@ -34,7 +34,6 @@ from dumbbell.judge.dossier import (
 )
 from dumbbell.judge.request import Depth
 from dumbbell.judge.section import Expectation, Section, Trial
-
 
 MOST_WALL_S = 120.0
 """Longest estimated wall time of a run on the kernel, for a section with shorter ones."""
@@ -132,7 +131,6 @@ def check_on_kernel(
 
     Raises:
         KernelMissingError: The kernel was not built.
-        Interrupted: It was stopped before a cell had one replication.
     """
     request = replace(dossier.request, depth=Depth.QUICK)
     done: list[SectionResult] = []
