@@ -72,6 +72,8 @@ def test_what_is_not_decided_or_does_not_hold_is_no_failure(dumbbell: Dumbbell) 
         (("bbbr",), "did you mean 'bbr'"),
         (("bbr", "--against", "cubik"), "did you mean 'cubic'"),
         (("nothing.c",), "nothing.c is not"),
+        (("manual",), "a controller that sets its window"),
+        (("linux:*",), "--all, and any number, or linux:*"),
         (("mine.py",), "file:mine.py:Mine"),
         (("bbr", "--backend", "ns3"), "ns3"),
         (("bbr", "--suite", "nsprf"), "did you mean 'nsperf'"),
@@ -86,6 +88,13 @@ def test_an_unknown_controller_is_refused(
     assert (code, out) == (2, "")
     assert told in " ".join(err.split())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_with_a_name_like_the_typed_one_is_named(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    (tmp_path / "gentle.py").write_text("")
+    code, _, err = dumbbell("judge", "gentel.py:Gentle")
+    assert code == 2
+    assert "did you mean 'gentle.py:Gentle'" in err
 
 
 @pytest.mark.slow

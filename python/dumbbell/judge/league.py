@@ -18,7 +18,7 @@ from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Floats
 from dumbbell.judge.description import BUSY, SOJOURN
 from dumbbell.judge.dossier import Dossier, SectionResult
-from dumbbell.judge.request import Depth
+from dumbbell.judge.request import MANUAL, Depth
 from dumbbell.judge.section import Expectation, Section
 from dumbbell.judge.sections.known import KNOWN
 from dumbbell.judge.suite import Suite
@@ -30,13 +30,11 @@ BUSY_MARGIN_PERCENT = 1.0
 WAIT_MARGIN_MS = 1.0
 LEVEL = 0.95
 """Simultaneous confidence level of all comparisons of a scenario."""
-_MANUAL = "manual"
-"""This controller's window is a list in the description."""
 
 
 def native_controllers() -> tuple[str, ...]:
     """The simulator's controllers that set their own window."""
-    return tuple(name for name in _engine.congestion_controllers() if name != _MANUAL)
+    return tuple(name for name in _engine.congestion_controllers() if name != MANUAL)
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -30,10 +30,7 @@ from dumbbell.judge.request import Depth
 from dumbbell.judge.suites import DEFAULT_SUITE, suite_of
 from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from dumbbell.replication import Interrupted
-from dumbbell.spec.linux import PREFIX, linux_controllers
-
-ALL_OF_LINUX = f"{PREFIX}*"
-"""Stands for every controller of Linux that was built on this machine."""
+from dumbbell.spec.linux import ALL_OF_LINUX, PREFIX, linux_controllers
 
 
 def run_league(named: Sequence[str], asked: JudgeOptions, console: Console) -> int:

@@ -25,10 +25,10 @@ from dumbbell.compare.executing import Executor
 from dumbbell.errors import SpecError
 from dumbbell.judge.dossier import Dossier, WrittenSection, judge_controller, write_experiments
 from dumbbell.judge.kernel_check import check_on_kernel, refuse_what_kernel_cannot
-from dumbbell.judge.request import Depth, JudgeRequest
+from dumbbell.judge.request import MANUAL, Depth, JudgeRequest
 from dumbbell.judge.suites import DEFAULT_SUITE, sections_of
 from dumbbell.spec.native import Reference
-from dumbbell.spec.refusal import Refused
+from dumbbell.spec.refusal import Refused, nearest
 from dumbbell.spec.tcp import Tcp
 
 GOES_ON = "Interrupted: the same command goes on from here."
@@ -108,7 +108,9 @@ def _placed(typed: str, folder: Path, option: str) -> str:
         return _checked(typed, folder, option)
     source = Path(reference.file)
     if not source.is_file():
-        raise SpecError(option, typed, f"a file that is there: {source} is not")
+        near = nearest(source.name, _files_beside(source))
+        hint = None if near is None else typed.replace(source.name, near)
+        raise SpecError(option, typed, f"a file that is there: {source} is not", hint)
     if (folder / source.name).exists() and (
         (folder / source.name).read_bytes() != source.read_bytes()
     ):
@@ -117,7 +119,17 @@ def _placed(typed: str, folder: Path, option: str) -> str:
     return _checked(reference.beside.value, folder, option)
 
 
+def _files_beside(file: Path) -> list[str]:
+    """Names of the files of the same kind in its folder."""
+    if not file.parent.is_dir():
+        return []
+    return [each.name for each in file.parent.iterdir() if each.suffix == file.suffix]
+
+
 def _checked(controller: str, folder: Path, option: str) -> str:
+    if controller == MANUAL:
+        allowed = "a controller that sets its window: that of manual is a list in the description"
+        raise SpecError(option, controller, allowed)
     try:
         Tcp.read({"congestion_control": controller}, {"folder": folder})
     except SpecError as error:
