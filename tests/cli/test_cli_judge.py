@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -71,10 +72,13 @@ def test_what_is_not_decided_or_does_not_hold_is_no_failure(dumbbell: Dumbbell) 
         (("bbbr",), "did you mean 'bbr'"),
         (("bbr", "--against", "cubik"), "did you mean 'cubic'"),
         (("nothing.c",), "nothing.c is not"),
+        (("manual",), "a controller that sets its window"),
+        (("linux:*",), "--all, and any number, or linux:*"),
         (("mine.py",), "file:mine.py:Mine"),
         (("bbr", "--backend", "ns3"), "ns3"),
         (("bbr", "--suite", "nsprf"), "did you mean 'nsperf'"),
-        (("--all", "--suite", "nsperf"), "rfc9743 with --all"),
+        (("--all", "--suite", "nsprf"), "did you mean 'nsperf'"),
+        (("mine", "--course", "lab.toml", "--suite", "nsperf"), "it without --course"),
     ],
 )
 def test_an_unknown_controller_is_refused(
@@ -84,6 +88,13 @@ def test_an_unknown_controller_is_refused(
     assert (code, out) == (2, "")
     assert told in " ".join(err.split())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_file_with_a_name_like_the_typed_one_is_named(dumbbell: Dumbbell, tmp_path: Path) -> None:
+    (tmp_path / "gentle.py").write_text("")
+    code, _, err = dumbbell("judge", "gentel.py:Gentle")
+    assert code == 2
+    assert "did you mean 'gentle.py:Gentle'" in err
 
 
 @pytest.mark.slow
@@ -161,6 +172,23 @@ def test_the_kernel_says_what_it_decides_and_a_folder_without_it_is_checked(
     assert out.count("not repeated: no kernel") == 2
 
 
+def test_what_the_kernel_cannot_run_is_refused_before_the_simulator_runs(
+    dumbbell: Dumbbell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, out, err = dumbbell("judge", "bbr3", "--with-kernel")
+    assert (code, out) == (2, "")
+    assert "bbr3" in err
+
+    def missing(*_: object) -> None:
+        raise KernelMissingError("no kernel; `dumbbell kernel build` builds it")
+
+    monkeypatch.setattr("dumbbell.backends.kernel.backend.require_kernel", missing)
+    code, out, err = dumbbell("judge", "bbr", "--with-kernel")
+    assert (code, out) != (0, "")
+    assert "dumbbell kernel build" in err
+    assert not list(tmp_path.iterdir())
+
+
 def test_a_file_of_the_folder_runs_alone(dumbbell: Dumbbell) -> None:
     assert dumbbell("judge", "reno", "--against", "cubic", "--out", "reno")[0] == 0
     assert dumbbell("run", "reno/tail-drop.toml", "--no-page")[0] == 0
@@ -210,7 +238,8 @@ def test_a_league_has_all_and_those_that_are_named(dumbbell: Dumbbell, tmp_path:
     # The store has the runs of each dossier.
     code, _, err = dumbbell("judge", "vegas", "--against", "reno", "--no-page", "--store", "kept")
     assert code == 0
-    assert "runs are in kept: not repeated" in err
+    assert re.search(r"^vegas: (\d+) of \1 runs are in kept: not repeated$", err, re.MULTILINE)
+    assert err.count("not repeated") == 1
     again = dumbbell(*words, "--no-page", "--json")
     assert again[0] == 0
     told = json.loads(again[1])

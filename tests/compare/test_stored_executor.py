@@ -60,6 +60,19 @@ def test_nothing_is_done_twice_and_all_is_the_same(tmp_path: Path) -> None:
     assert not noting.notes("asked")
     assert told == [f"6 of 6 runs are in {store.folder}: not repeated"]
     assert numbers(plain) == numbers(first) == numbers(again)
+    counted: list[tuple[int, int]] = []
+    compare(
+        cells,
+        replications=3,
+        executor=Stored(
+            noting,
+            store,
+            cells=cell_names(cells),
+            tell=told.append,
+            on_found=lambda found, of: counted.append((found, of)),
+        ),
+    )
+    assert (counted, len(told)) == ([(6, 6)], 1)
     stored(4)
     assert sorted(name for _, name in noting.notes("asked")) == ["pfifo 3", "pie 3"]
     with store.reader() as reader:

@@ -10,10 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from dumbbell import _engine
 from dumbbell.claims import Verdict
+from dumbbell.compare.executing import Threads
 from dumbbell.errors import SpecError
 from dumbbell.folders import write_content
-from dumbbell.judge.dossier import Dossier
+from dumbbell.judge.dossier import Dossier, judge_controller, write_experiments
 from dumbbell.judge.figures import figures_of, threshold
 from dumbbell.judge.folder import dossier_files, section_files
 from dumbbell.judge.kept_dossier import LISTED, SECTIONS_FOLDER, is_dossier, read_dossier
@@ -22,7 +24,7 @@ from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.sections.rfc9743 import RFC_9743
 from dumbbell.judge.tables import csv_text, harm_table, latex_text, section_table, verdict_frame
 from dumbbell.judge.words import answer, how_measured, outcome_words, question
-from small_dossiers import short_dossier
+from small_dossiers import SHORT, short_dossier
 
 
 @pytest.fixture(scope="module")
@@ -36,6 +38,33 @@ def test_all_that_is_asked_is_judged(dossier: Dossier) -> None:
         assert len(found.judged) == len(found.written.trial.expectations)
         assert len(found.holds) + len(found.fails) + len(found.open) == len(found.judged)
         assert found.split == []
+
+
+def test_progress_names_the_controller_and_the_section(tmp_path: Path) -> None:
+    request = JudgeRequest("bbr", against=("cubic",))
+    seen: list[str] = []
+    written = write_experiments(request, tmp_path, SHORT)
+    judge_controller(
+        request,
+        written,
+        executor_of=lambda cells: Threads(1),
+        on_progress=lambda progress: seen.append(progress.task),
+    )
+    assert list(dict.fromkeys(seen)) == [f"bbr, {each.section.heading}" for each in written]
+
+
+def test_stopped_before_its_first_run_it_is_interrupted_and_no_error(tmp_path: Path) -> None:
+    request = JudgeRequest("bbr", against=("cubic",))
+    cancel = _engine.Cancel()
+    cancel.set()
+    found = judge_controller(
+        request,
+        write_experiments(request, tmp_path, SHORT),
+        executor_of=lambda cells: Threads(1),
+        cancel=cancel,
+    )
+    assert found.interrupted
+    assert found.found == ()
 
 
 def test_a_number_is_that_of_its_cell(dossier: Dossier) -> None:

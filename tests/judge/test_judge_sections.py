@@ -9,6 +9,7 @@ import pytest
 
 from dumbbell.backends import get_backend
 from dumbbell.compare.checking import asserted
+from dumbbell.errors import SpecError
 from dumbbell.judge.dossier import write_experiments
 from dumbbell.judge.experiment_text import experiment_text
 from dumbbell.judge.request import Depth, JudgeRequest
@@ -17,6 +18,17 @@ from dumbbell.judge.sections.not_covered import NOT_COVERED
 from dumbbell.judge.suites import SUITES, sections_of
 
 CONTROLLERS = ("reno", "cubic", "bbr", "vegas", "dctcp")
+NOT_ON_KERNEL = {
+    *(f"aqm-{each}-dualpi2" for each in ("goodput", "wait")),
+    *(f"ecn-{each}-dualpi2" for each in ("goodput", "lost", "wait")),
+    *(f"jitter-aggregated-{each}kb" for each in (10, 50)),
+    *(
+        f"varying-rate-{each}-{trace}"
+        for each in ("busy", "wait")
+        for trace in ("handover-outage", "on-off")
+    ),
+}
+"""As docs/judge.md says: DualPI2, bursts as of Wi-Fi, and outages."""
 RFC = tomllib.loads(
     (Path(__file__).parents[1] / "docs" / "rfc_sections.toml").read_text(encoding="utf-8")
 )["9743"]
@@ -134,3 +146,18 @@ def test_every_cell_of_quick_runs_on_the_kernel(suite: str, tmp_path: Path) -> N
     for written in write_experiments(JudgeRequest("cubic"), tmp_path, sections_of(suite)):
         for cell in written.claims.cells:
             kernel.check(cell.experiment.resolved_json())
+
+
+def test_of_full_the_kernel_refuses_dualpi2_bursts_and_outages_alone(tmp_path: Path) -> None:
+    kernel = get_backend("kernel")
+    request = JudgeRequest("cubic", depth=Depth.FULL)
+    refused: dict[str, str] = {}
+    for written in write_experiments(request, tmp_path):
+        cells = {each.label: each.experiment for each in written.claims.cells}
+        pairs = zip(written.trial.expectations, written.labels, strict=True)
+        for expectation, label in pairs:
+            try:
+                kernel.check(cells[label].resolved_json())
+            except SpecError as error:
+                refused[f"{written.section.id}-{expectation.id}"] = str(error)
+    assert set(refused) == NOT_ON_KERNEL, refused

@@ -11,14 +11,20 @@ import numpy as np
 import pytest
 
 from dumbbell import _engine
+from dumbbell.compare import Measured
+from dumbbell.compare.judging import Basis
+from dumbbell.compare.quantity import Quantity
+from dumbbell.judge.description import BUSY
 from dumbbell.judge.league import (
     Entry,
     League,
+    Number,
     Point,
     Scenario,
     entries_of,
     native_controllers,
 )
+from dumbbell.judge.league_numbers import numbers_frame
 from dumbbell.judge.league_page import (
     _labels,
     answer,
@@ -26,7 +32,11 @@ from dumbbell.judge.league_page import (
     league_report,
     points_frame,
 )
+from dumbbell.judge.nsperf.coexist import COEXIST
+from dumbbell.judge.nsperf.network import NSPERF
 from dumbbell.judge.request import Depth, JudgeRequest
+from dumbbell.judge.sections.rfc9743 import RFC_9743
+from dumbbell.judge.sections.tail_drop import TAIL_DROP
 from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from small_dossiers import short_dossier
 
@@ -42,12 +52,20 @@ def entry(name: str, outcomes: str, busy: float = 90.0, wait: float = 20.0) -> E
         name,
         {each: words[letter] for each, letter in zip(ids, outcomes, strict=True)},
         {LINE: Point(busy + NOISE, wait + NOISE[::-1])},
-        dict.fromkeys(ids, "Drop-tail queues"),
+        {each: number(busy / 100) for each in ids},
     )
 
 
+def number(value: float) -> Number:
+    """Utilization of a drop-tail queue, with an interval."""
+    trial = TAIL_DROP.trial(JudgeRequest("reno"))
+    assert trial is not None
+    measured = Measured(value, value - 0.01, value + 0.01, Basis.MEAN, 6)
+    return Number(TAIL_DROP, "1 BDP", Quantity.parse(BUSY), measured, trial.expectations[0])
+
+
 def league(*entries: Entry) -> League:
-    return League(entries, Depth.QUICK, ("reno",))
+    return League(entries, Depth.QUICK, ("reno",), RFC_9743)
 
 
 def ranks(of: League) -> dict[str, str]:
@@ -106,9 +124,60 @@ def test_what_intervals_leave_open_dominates_nothing() -> None:
 
 
 def test_a_cell_that_failed_for_one_is_no_scenario() -> None:
-    of = league(entry("a", "h"), Entry("b", {"claim-0": HOLDS}, {}, {}))
+    of = league(entry("a", "h"), Entry("b", {"claim-0": HOLDS}, {}, {"claim-0": number(0.9)}))
     assert of.scenarios == []
     assert league_report(of).figures[0].name == "standings"
+
+
+def of_nsperf(name: str, goodputs_bps: dict[str, float]) -> Entry:
+    """An entry of a suite without utilization or waiting times; NaN is a failed cell."""
+    trial = COEXIST.trial(JudgeRequest(name))
+    assert trial is not None
+    first = trial.expectations[0]
+    numbers = {
+        f"coexist-{label.replace(' ', '')}": Number(
+            COEXIST,
+            label,
+            Quantity.parse(first.quantity),
+            Measured(value, value - 1e6, value + 1e6, Basis.MEAN, 6)
+            if np.isfinite(value)
+            else Measured(np.nan, np.nan, np.nan, Basis.UNDEFINED, 0),
+            first,
+        )
+        for label, value in goodputs_bps.items()
+    }
+    return Entry(name, dict.fromkeys(numbers, HOLDS), {}, numbers)
+
+
+def test_a_suite_without_operating_points_shows_its_numbers_side_by_side() -> None:
+    of = League(
+        [
+            of_nsperf("a", {"1 BDP": 20e6, "4 BDP": 10e6}),
+            of_nsperf("b", {"1 BDP": 5e6, "4 BDP": np.nan}),
+        ],
+        Depth.QUICK,
+        (),
+        NSPERF,
+    )
+    report = league_report(of)
+    assert report.title == "How do 2 congestion controllers do in Google's BBR suite?"
+    assert NSPERF.source_url == report.source_url
+    league, sections, numbers = report.values
+    assert "dominated in" not in league.columns
+    assert len(sections.rows) == 1
+    assert numbers.columns == ["1 BDP", "4 BDP"]
+    assert numbers.title == "coexist Beside CUBIC: goodput of the controller (Mbit/s)"
+    assert [row.name for row in numbers.rows] == ["a", "b"]
+    assert numbers.rows[0].filled[0].value == pytest.approx(20)
+    assert numbers.rows[1].filled[1].words == "–"
+    assert [each.title for each in report.figures[1:]] == ["coexist: 1 BDP", "coexist: 4 BDP"]
+    assert not any("dominated" in each for each in report.notes)
+    assert "points.csv" not in report.files
+    frame = numbers_frame(of)
+    assert frame.height == 4
+    assert frame["measured"][1] == pytest.approx(5)
+    assert "lrrrr" not in latex_text(of, of.standings())
+    assert "llrrr" in latex_text(of, of.standings())
 
 
 def test_names_do_no_harm_in_latex_or_a_spreadsheet() -> None:
@@ -154,5 +223,5 @@ def test_points_are_those_of_the_dossier(tmp_path: Path) -> None:
         measured = tail_drop.measured(expectation, "sim")
         assert 100 * measured.value == pytest.approx(point.busy_percent.mean())
         assert (point.wait_ms > 0).all()
-    of = League([found, found], Depth.QUICK, ("cubic",))
+    of = League([found, found], Depth.QUICK, ("cubic",), RFC_9743)
     assert points_frame(of).height == 2 * len(busy)

@@ -37,7 +37,7 @@ def test_what_is_kept_are_claims_of_today(controller: str) -> None:
         if trial is not None
         for each in trial.expectations
     }
-    assert set(FULL[controller]) <= today
+    assert set(FULL[controller]) == today
 
 
 @pytest.mark.long

@@ -27,6 +27,7 @@ from browsing import (
 )
 from dumbbell.report import (
     Advice,
+    Cell,
     Curve,
     Figure,
     IndexEntry,
@@ -34,6 +35,8 @@ from dumbbell.report import (
     Report,
     Sample,
     Topology,
+    ValueRow,
+    ValueTable,
     ecdf_chart,
     line_with_band,
     write_index,
@@ -75,6 +78,65 @@ def test_pages_are_quiet_offline_and_fit(
     assert [url for url in seen.requests if not url.startswith(("file:", "data:"))] == []
     assert page.evaluate("document.documentElement.scrollWidth") == width
     assert outside(page, width) == []
+    page.close()
+
+
+@pytest.mark.parametrize("name", ["mean_network_power_l4", "At most " + 8 * "so many packets "])
+def test_the_first_numbers_of_a_wide_table_stand_on_a_phones_screen(
+    browser: Browser, tmp_path: Path, name: str
+) -> None:
+    number = Cell(0.290688, 0.290650, 0.290725)
+    rows = [ValueRow(name, "Mbit/s per s", [number, number, number])]
+    table = ValueTable("Flows", ["16 Mbit/s, 15 ms", "16 Mbit/s, 60 ms", "other"], rows)
+    report = Report(study="flows", title="Flows", summary="Three", values=[table])
+    page, _ = opened(browser, write_report(report, tmp_path / "flows"), 390)
+    unfolded(page)
+    row = page.locator(".values tbody tr")
+    (first, *_) = (each for each in row.locator("td.number").all() if each.is_visible())
+    box = first.bounding_box()
+    assert box is not None
+    assert box["x"] > 0
+    assert box["x"] + box["width"] < 390
+    assert row.locator("th .unit-below").is_visible()
+    assert not row.locator("td.unit").is_visible()
+    # The names stay where they are while the numbers are moved.
+    page.locator(".values").evaluate("each => { each.scrollLeft = 200 }")
+    box = row.locator("th").bounding_box()
+    assert box is not None
+    assert box["x"] >= 0
+    page.close()
+    page, _ = opened(browser, tmp_path / "flows/index.html", 1440)
+    unfolded(page)
+    assert page.locator(".values td.unit").is_visible()
+    assert not page.locator(".values .unit-below").is_visible()
+    page.close()
+
+
+def test_ranks_are_sorted_by_their_lower_then_their_upper_end(
+    browser: Browser, tmp_path: Path
+) -> None:
+    ranks = {"a": (1, 2), "b": (10, 10), "c": (1, 10), "d": (2, 2), "e": (1, 7)}
+    rows = [
+        ValueRow(name, "", [Cell(words=" to ".join(map(str, each)), order=each), held, dominated])
+        for (name, each), held, dominated in zip(
+            ranks.items(), (9.0, 100.0, 20.0, 3.0, None), ("none", "a", "b", "c", "d"), strict=True
+        )
+    ]
+    table = ValueTable("Ranks", ["rank", "holds", "by"], rows, is_sortable=True)
+    report = Report(study="ranks", title="Ranks", summary="Five", values=[table])
+    page, seen = opened(browser, write_report(report, tmp_path / "ranks"), 390)
+    unfolded(page)
+
+    def pressed(name: str) -> str:
+        page.locator("table.sortable thead button", has_text=name).click()
+        return "".join(page.locator("table.sortable tbody th").all_text_contents())
+
+    assert pressed("rank") == "aecdb"
+    assert pressed("rank") == "bdcea"
+    assert pressed("holds") == "bcade"
+    assert pressed("rank") == "aecdb"
+    assert pressed("by") == "bcdea"
+    assert seen.messages == []
     page.close()
 
 

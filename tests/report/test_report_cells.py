@@ -37,12 +37,27 @@ def test_a_cell_is_printed_and_its_number_kept(
     assert (cell.text, cell.fields) == (text, kept)
 
 
+@pytest.mark.parametrize(
+    ("given", "key"),
+    [
+        (ESTIMATE, "12.3456"),
+        (7, "7.0"),
+        (math.nan, ""),
+        ("no queue", ""),
+        (Cell(words="2 to 10", order=(2, 10)), "2 10"),
+        (Cell(3.0, words="third", order=(1, 3)), "1 3"),
+    ],
+)
+def test_a_cell_is_ordered_by_its_number_or_by_those_it_is_given(given: CellLike, key: str) -> None:
+    assert Cell.of(given).sort_key == key
+
+
 def test_the_folder_has_the_numbers_of_the_tables(tmp_path: Path) -> None:
     rows = [ValueRow("delay", "ms", [ESTIMATE, None], frozenset({0}))]
     table = ValueTable("Delays", ["one", "two"], rows)
     report = Report(study="cells", title="Cells", summary="One table", values=[table])
     page = write_report(report, tmp_path / "cells").read_text(encoding="utf-8")
-    assert "<strong>12.35 [11.90, 12.80]</strong>" in page
+    assert '<strong>12.35 <span class="interval">[11.90, 12.80]</span></strong>' in page
     assert json.loads((tmp_path / "cells" / "values.json").read_text()) == [
         {
             "title": "Delays",

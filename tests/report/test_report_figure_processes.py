@@ -88,6 +88,16 @@ def test_a_figure_that_ends_its_process_costs_itself() -> None:
         assert before.pictures[suffix] == after.pictures[suffix]
 
 
+def test_processes_that_rest_are_gone_until_the_next_figure() -> None:
+    processes = FigureProcesses(most=1)
+    with FigureDrawer(processes) as drawer:
+        (before,) = drawer.files([draw(rtt_figure())])
+        drawer.rest()
+        assert processes._children == []
+        (after,) = drawer.files([draw(rtt_figure())])
+    assert before.pictures[".svg"] == after.pictures[".svg"]
+
+
 def test_a_figure_that_is_never_ready_costs_itself() -> None:
     processes = FigureProcesses(most=1, patience_s=4.0)
     with FigureDrawer(processes) as drawer:

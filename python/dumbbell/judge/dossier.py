@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,8 @@ from dumbbell.judge.experiment_text import experiment_text
 from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.section import Expectation, Section, Trial
 from dumbbell.judge.suite import Suite
+from dumbbell.replication import Interrupted
+from dumbbell.replication.progress import ProgressCallback
 from dumbbell.spec import Experiment, Setting, settings_applied
 
 SIM, KERNEL = "sim", "kernel"
@@ -233,6 +235,7 @@ def judge_controller(
     *,
     backends: Sequence[str] = ("sim",),
     executor_of: Callable[[Sequence[Cell]], Executor],
+    on_progress: ProgressCallback | None = None,
     **running: Any,
 ) -> Dossier:
     """Run the sections one after the other.
@@ -242,21 +245,36 @@ def judge_controller(
         written: Result of `write_experiments`.
         backends: Backends to run on.
         executor_of: Returns the executor for some cells.
-        running: Further arguments of `check`: ``on_progress``, ``cancel``.
+        on_progress: Called with the progress of each section, under the controller's name and the
+            section's heading.
+        running: Further arguments of `check`: ``cancel``.
 
     Raises:
         DumbbellError: As `check`.
     """
     found: list[SectionResult] = []
     for each in written:
-        checked = check(
-            each.claims,
-            backends=backends,
-            replications=request.depth.replications,
-            executor=executor_of(each.claims.cells),
-            **running,
-        )
-        found.append(SectionResult(each, checked))
+        try:
+            checked = check(
+                each.claims,
+                backends=backends,
+                replications=request.depth.replications,
+                executor=executor_of(each.claims.cells),
+                on_progress=on_progress and _named(on_progress, request, each.section, backends),
+                **running,
+            )
+        except Interrupted:
+            return Dossier(request, tuple(backends), tuple(found), interrupted=True)
         if checked.comparison.interrupted:
-            return Dossier(request, tuple(backends), tuple(found[:-1]), interrupted=True)
+            return Dossier(request, tuple(backends), tuple(found), interrupted=True)
+        found.append(SectionResult(each, checked))
     return Dossier(request, tuple(backends), tuple(found))
+
+
+def _named(
+    show: ProgressCallback, request: JudgeRequest, section: Section, backends: Sequence[str]
+) -> ProgressCallback:
+    """The callback, with progress under the names of the controller and the section."""
+    where = ", on the kernel" if tuple(backends) == (KERNEL,) else ""
+    task = f"{request.name}, {section.heading}{where}"
+    return lambda progress: show(replace(progress, task=task))

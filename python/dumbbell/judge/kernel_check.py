@@ -3,17 +3,20 @@
 A dossier on the kernel takes hours, so one cell of each section is run there. If a section has
 expectations that do not hold, it is the cell of the one that misses its threshold by most: should
 the kernel deny it, the simulator's finding of the section is in doubt. Otherwise it is the cell of
-the one closest to its threshold, which a small difference would turn.
+the one closest to its threshold, which a small difference would turn. A cell whose runs take the
+kernel minutes each is passed over if the section has another one: those with thousands of changes
+of the delay, each of which starts a program in the guest.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from dumbbell.backends import get_backend
 from dumbbell.claims import Judged, view_of
 from dumbbell.compare import Cell
 from dumbbell.compare.executing import Executor
@@ -25,19 +28,29 @@ from dumbbell.judge.dossier import (
     Dossier,
     KernelCheck,
     SectionResult,
+    WrittenSection,
     judge_controller,
     write_experiments,
 )
 from dumbbell.judge.request import Depth
 from dumbbell.judge.section import Expectation, Section, Trial
 
+MOST_WALL_S = 120.0
+"""Longest estimated wall time of a run on the kernel, for a section with shorter ones."""
 
-def deciding(found: SectionResult) -> Expectation | None:
-    """The expectation whose cell decides a section; None if nothing could be measured there."""
+
+def deciding(found: SectionResult, among: Collection[str] | None = None) -> Expectation | None:
+    """The expectation whose cell decides a section; None if nothing could be measured there.
+
+    Args:
+        found: The section.
+        among: Labels of the cells that may decide it; all when None.
+    """
     by_id = {each.claim.id: each for each in found.judged}
     known = [
         (margin, each)
         for each in found.written.trial.expectations
+        if among is None or found.label(each) in among
         if (margin := margin_of(by_id[f"{found.section.id}-{each.id}"])) is not None
     ]
     failing = {each.claim.id for each in found.fails}
@@ -64,7 +77,7 @@ def margin_of(judged: Judged) -> float | None:
 
 def section_on_kernel(found: SectionResult) -> Section | None:
     """The section with nothing but the cell that decides it; None if nothing does."""
-    decides = deciding(found)
+    decides = deciding(found, _short_cells(found)) or deciding(found)
     if decides is None:
         return None
     trial = Trial(
@@ -76,6 +89,30 @@ def section_on_kernel(found: SectionResult) -> Section | None:
         ],
     )
     return replace(found.section, id=f"{found.section.id}-{KERNEL}", trial=lambda request: trial)
+
+
+def refuse_what_kernel_cannot(written: Sequence[WrittenSection]) -> None:
+    """Refuse sections of which the kernel can run no cell with an expectation.
+
+    Raises:
+        SpecError: It cannot run any of them, for example because it lacks the controller; the
+            reason is that of the first cell.
+        KernelMissingError: The kernel was not built.
+    """
+    kernel = get_backend(KERNEL)
+    first: SpecError | None = None
+    for each in written:
+        for cell in each.claims.cells:
+            if cell.label not in each.labels:
+                continue
+            try:
+                kernel.check(cell.experiment.resolved_json())
+            except SpecError as error:
+                first = first or error
+            else:
+                return
+    if first is not None:
+        raise first
 
 
 def check_on_kernel(
@@ -94,7 +131,6 @@ def check_on_kernel(
 
     Raises:
         KernelMissingError: The kernel was not built.
-        Interrupted: It was stopped before a cell had one replication.
     """
     request = replace(dossier.request, depth=Depth.QUICK)
     done: list[SectionResult] = []
@@ -136,6 +172,21 @@ def _compared(here: SectionResult, there: SectionResult) -> Iterator[Compared]:
             (sim[f"{here.section.id}-{each.id}"], kernel[f"{there.section.id}-{each.id}"]),
             (here.measured(each, SIM), there.measured(each, KERNEL)),
         )
+
+
+def _short_cells(found: SectionResult) -> set[str]:
+    """Labels of the cells with short runs on the kernel, and of those it would refuse."""
+    kernel = get_backend(KERNEL)
+    short = set()
+    for cell in found.written.claims.cells:
+        try:
+            cost = kernel.check(cell.experiment.resolved_json())
+        except SpecError:
+            short.add(cell.label)
+        else:
+            if cost.wall_s <= MOST_WALL_S:
+                short.add(cell.label)
+    return short
 
 
 def _needs_another_cell(each: Expectation) -> bool:

@@ -13,11 +13,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from dumbbell import _engine
+from dumbbell.compare import Measured
+from dumbbell.compare.quantity import Quantity
 from dumbbell.compare.summary import Floats
 from dumbbell.judge.description import BUSY, SOJOURN
 from dumbbell.judge.dossier import Dossier, SectionResult
-from dumbbell.judge.request import Depth
+from dumbbell.judge.request import MANUAL, Depth
+from dumbbell.judge.section import Expectation, Section
 from dumbbell.judge.sections.known import KNOWN
+from dumbbell.judge.suite import Suite
 from dumbbell.judge.words import FAILS, HOLDS, OPEN, outcome_words
 from dumbbell.stats import difference_interval
 
@@ -26,13 +30,11 @@ BUSY_MARGIN_PERCENT = 1.0
 WAIT_MARGIN_MS = 1.0
 LEVEL = 0.95
 """Simultaneous confidence level of all comparisons of a scenario."""
-_MANUAL = "manual"
-"""This controller's window is a list in the description."""
 
 
 def native_controllers() -> tuple[str, ...]:
     """The simulator's controllers that set their own window."""
-    return tuple(name for name in _engine.congestion_controllers() if name != _MANUAL)
+    return tuple(name for name in _engine.congestion_controllers() if name != MANUAL)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -40,13 +42,13 @@ class Scenario:
     """A cell in which a section measures utilization or sojourn time.
 
     Attributes:
-        rfc: Number of the section in RFC 9743.
+        reference: Reference of the section in its suite.
         section: The section's id.
         id: Id of the first such expectation of the cell.
         title: Section and cell, in words.
     """
 
-    rfc: str
+    reference: str
     section: str
     id: str
     title: str
@@ -66,6 +68,25 @@ class Point:
 
 
 @dataclass(frozen=True, slots=True)
+class Number:
+    """The number of an expectation, for one controller.
+
+    Attributes:
+        section: The section.
+        label: Name of its cell in figures; empty if the section's figure leaves the number out.
+        quantity: What was measured.
+        measured: The number, in the base unit of the quantity.
+        expectation: What is expected, with the controller's name in it.
+    """
+
+    section: Section
+    label: str
+    quantity: Quantity
+    measured: Measured
+    expectation: Expectation
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A controller on a backend.
 
@@ -73,13 +94,13 @@ class Entry:
         name: Name of the controller, and of the backend if there are several.
         outcomes: `HOLDS`, `FAILS` or `OPEN` by claim id, without claims about single controllers.
         points: Operating points by scenario; without failed cells.
-        sections: Title of the section by claim id.
+        numbers: What was measured, by claim id.
     """
 
     name: str
     outcomes: Mapping[str, str]
     points: Mapping[Scenario, Point]
-    sections: Mapping[str, str]
+    numbers: Mapping[str, Number]
 
 
 def entries_of(dossier: Dossier) -> list[Entry]:
@@ -100,10 +121,24 @@ def entries_of(dossier: Dossier) -> list[Entry]:
                 for found in asked
                 for scenario, point in _points(found, backend).items()
             },
-            {each.claim.id: found.section.title for found in asked for each in found.judged},
+            {name: number for found in asked for name, number in _numbers(found, backend).items()},
         )
         for backend in dossier.backends
     ]
+
+
+def _numbers(found: SectionResult, backend: str) -> dict[str, Number]:
+    drawn = f".{found.section.drawn.quantity}"
+    return {
+        f"{found.section.id}-{each.id}": Number(
+            found.section,
+            each.label if each.quantity.endswith(drawn) else "",
+            Quantity.parse(each.quantity),
+            found.measured(each, backend),
+            each,
+        )
+        for each in found.written.trial.expectations
+    }
 
 
 def _points(found: SectionResult, backend: str) -> dict[Scenario, Point]:
@@ -156,11 +191,13 @@ class League:
         entries: The entries, in the order they were named.
         depth: Depth of the dossiers.
         against: Rivals with which each shared links.
+        suite: Suite of the dossiers.
     """
 
     entries: Sequence[Entry]
     depth: Depth
     against: Sequence[str]
+    suite: Suite
 
     @property
     def shared(self) -> list[str]:
@@ -179,6 +216,19 @@ class League:
             for scenario in self.entries[0].points
             if all(scenario in each.points for each in self.entries)
         ]
+
+    @property
+    def drawn(self) -> dict[str, list[str]]:
+        """Ids of the shared claims in the figure of each section without an operating point, by the
+        section's id.
+        """
+        with_points = {each.section for each in self.scenarios}
+        found: dict[str, list[str]] = {}
+        for name in self.shared:
+            number = self.entries[0].numbers[name]
+            if number.label and number.section.id not in with_points:
+                found.setdefault(number.section.id, []).append(name)
+        return found
 
     def counts(self, entry: Entry) -> dict[str, int]:
         """Number of shared expectations by outcome."""

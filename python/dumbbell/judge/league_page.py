@@ -17,7 +17,7 @@ from dumbbell.judge.league import (
     Scenario,
     Standing,
 )
-from dumbbell.judge.sections.rfc9743 import RFC_9743
+from dumbbell.judge.league_numbers import number_figures, number_tables, numbers_frame
 from dumbbell.judge.tables import csv_text, latex_row
 from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from dumbbell.report import Cell, Figure, Report, ValueRow, ValueTable
@@ -37,7 +37,7 @@ _MOST_NAMES = 3
 
 def question(league: League) -> str:
     """Title of the page."""
-    return f"How do {len(league.entries)} congestion controllers compare?"
+    return league.suite.league_question.format(len(league.entries))
 
 
 def answer(league: League) -> str:
@@ -53,7 +53,7 @@ def answer(league: League) -> str:
         told = f"{_listed(first)} may each be first: {asked} expectations do not decide it"
     free = [row.entry.name for row in standings if not row.dominated]
     if not league.scenarios:
-        return f"{told}."
+        return f"{told}. {league.suite.no_verdict}."
     nowhere = f"{_listed(free)} {'is' if len(free) == 1 else 'are'}" if free else "none is"
     return (
         f"{told}; by link utilization and queueing delay in {len(league.scenarios)} scenarios, "
@@ -65,48 +65,61 @@ def league_report(league: League) -> Report:
     """The page, with its tables as CSV and LaTeX files."""
     standings = league.standings()
     n = league.depth.replications
-    points = points_frame(league)
     return Report(
         study=LEAGUE,
         title=question(league),
-        summary=f"{answer(league)} {_decided(standings)} {RFC_9743.caution}",
+        summary=f"{answer(league)} {_decided(standings)} {league.suite.caution}",
         hero=_STANDINGS,
-        source=RFC_9743.source,
-        source_url=RFC_9743.source_url,
+        source=league.suite.source,
+        source_url=league.suite.source_url,
         values=list(_tables(league, standings)),
         figures=list(_figures(league, standings)),
-        notes=[
-            "Each controller has a complete dossier (dumbbell judge NAME); a rival is also judged "
-            "beside itself. Only expectations that apply to all controllers are counted; their "
-            "thresholds are ours. One controller is ahead of another if it meets more "
-            "expectations even if all undecided ones of the other were met. A rank is a range if "
-            f"{n} runs of each cell and 95 % intervals do not decide it.",
-            "All expectations count equally: sort the table by those that matter to you. Claims "
-            "about single controllers do not apply to all and do not count.",
-            "A scenario is a cell of the dossiers with an expectation on link utilization or "
-            "queueing delay. A controller is dominated there if another one has a utilization "
-            f"higher by more than {BUSY_MARGIN_PERCENT:g} % or a delay lower by more than "
-            f"{WAIT_MARGIN_MS:g} ms, and is not worse in the other measure by that margin. The "
-            "paired intervals hold at 95 % for all pairs of a scenario together. No other "
-            "controller shares the link there: a controller that is dominated nowhere may still "
-            "starve beside others.",
-            "Link utilization counts all bytes, including retransmissions. In scenarios with "
-            "several flows it is their total.",
-        ],
+        notes=list(_notes(league)),
         meta={
             "controllers": [each.name for each in league.entries],
             "against": list(league.against),
             "depth": league.depth.name.lower(),
+            "suite": league.suite.id,
             "replications": n,
             "dumbbell": __version__,
         },
         files={
             "league.csv": csv_text(standings_frame(league, standings)),
             "league.tex": latex_text(league, standings),
-            "points.csv": csv_text(points),
+            **({"points.csv": csv_text(points_frame(league))} if league.scenarios else {}),
             "outcomes.csv": csv_text(outcomes_frame(league)),
+            "numbers.csv": csv_text(numbers_frame(league)),
         },
     )
+
+
+def _notes(league: League) -> Iterator[str]:
+    n = league.depth.replications
+    yield (
+        "Each controller has a complete dossier (dumbbell judge NAME); where controllers share the "
+        "link with rivals, a rival is also judged beside itself. Only expectations that apply to "
+        "all controllers are counted; their thresholds are ours. One controller is ahead of "
+        "another if it meets more expectations even if all undecided ones of the other were met. "
+        f"A rank is a range if {n} runs of each cell and 95 % intervals do not decide it."
+    )
+    yield (
+        "All expectations count equally: sort the table by those that matter to you. Claims about "
+        "single controllers do not apply to all and do not count."
+    )
+    if league.scenarios:
+        yield (
+            "A scenario is a cell of the dossiers with an expectation on link utilization or "
+            "queueing delay. A controller is dominated there if another one has a utilization "
+            f"higher by more than {BUSY_MARGIN_PERCENT:g} % or a delay lower by more than "
+            f"{WAIT_MARGIN_MS:g} ms, and is not worse in the other measure by that margin. The "
+            "paired intervals hold at 95 % for all pairs of a scenario together. No other "
+            "controller shares the link there: a controller that is dominated nowhere may still "
+            "starve beside others."
+        )
+        yield (
+            "Link utilization counts all bytes, including retransmissions. In scenarios with "
+            "several flows it is their total."
+        )
 
 
 def standings_frame(league: League, standings: Sequence[Standing]) -> pl.DataFrame:
@@ -132,7 +145,7 @@ def standings_frame(league: League, standings: Sequence[Standing]) -> pl.DataFra
 def outcomes_frame(league: League) -> pl.DataFrame:
     """One row per shared expectation, one column per controller."""
     rows = [
-        {"expectation": name, "section": league.entries[0].sections[name]}
+        {"expectation": name, "section": league.entries[0].numbers[name].section.title}
         | {each.name: each.outcomes[name] for each in league.entries}
         for name in league.shared
     ]
@@ -160,11 +173,12 @@ def points_frame(league: League) -> pl.DataFrame:
 
 def latex_text(league: League, standings: Sequence[Standing]) -> str:
     """The standings as a ``tabular`` of LaTeX (package booktabs)."""
-    head = ("controller", "rank", HOLDS, FAILS, OPEN, "dominated")
+    dominated = ["dominated"] if league.scenarios else []
+    head = ("controller", "rank", HOLDS, FAILS, OPEN, *dominated)
     return "\n".join(
         [
             r"% \usepackage{booktabs}",
-            r"\begin{tabular}{llrrrr}",
+            rf"\begin{{tabular}}{{ll{'r' * (len(head) - 2)}}}",
             r"\toprule",
             latex_row(head),
             r"\midrule",
@@ -174,7 +188,7 @@ def latex_text(league: League, standings: Sequence[Standing]) -> str:
                         row.entry.name,
                         row.rank,
                         *(str(row.counts[word]) for word in (HOLDS, FAILS, OPEN)),
-                        f"{len(row.dominated)} of {len(league.scenarios)}",
+                        *(f"{len(row.dominated)} of {len(league.scenarios)}" for _ in dominated),
                     )
                 )
                 for row in standings
@@ -203,26 +217,29 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _tables(league: League, standings: Sequence[Standing]) -> Iterator[ValueTable]:
+    of = f"Of {len(league.shared)} expectations"
+    dominated = ["dominated in"] if league.scenarios else []
     yield ValueTable(
         title="The league",
-        columns=["rank", HOLDS, FAILS, OPEN, "dominated in"],
+        columns=["rank", HOLDS, FAILS, OPEN, *dominated],
         rows=[
             ValueRow(
                 row.entry.name,
                 "",
                 [
-                    row.rank,
+                    Cell(words=row.rank, order=(row.first, row.last)),
                     *(row.counts[word] for word in (HOLDS, FAILS, OPEN)),
-                    len(row.dominated),
+                    *(len(row.dominated) for _ in dominated),
                 ],
             )
             for row in standings
         ],
-        caption=f"Of {len(league.shared)} expectations and {len(league.scenarios)} scenarios. A "
-        "rank such as 2 to 5 is not decided further. Press a heading to sort.",
+        caption=f"{of}{f' and {len(league.scenarios)} scenarios' if dominated else ''}. A rank "
+        "such as 2 to 5 is not decided further. Press a heading to sort.",
         is_sortable=True,
     )
     yield _by_section(league, standings)
+    yield from number_tables(league, standings)
     for scenario in league.scenarios:
         yield ValueTable(
             title=scenario.title,
@@ -247,7 +264,7 @@ def _tables(league: League, standings: Sequence[Standing]) -> Iterator[ValueTabl
 def _by_section(league: League, standings: Sequence[Standing]) -> ValueTable:
     sections: dict[str, list[str]] = {}
     for name in league.shared:
-        sections.setdefault(league.entries[0].sections[name], []).append(name)
+        sections.setdefault(league.entries[0].numbers[name].section.title, []).append(name)
     return ValueTable(
         title="What does not hold, by section",
         columns=[row.entry.name for row in standings],
@@ -277,6 +294,8 @@ def _figures(league: League, standings: Sequence[Standing]) -> Iterator[Figure]:
     )
     for scenario in league.scenarios:
         yield _operating_points(scenario, standings)
+    if not league.scenarios:
+        yield from number_figures(league, standings)
 
 
 def _operating_points(scenario: Scenario, standings: Sequence[Standing]) -> Figure:

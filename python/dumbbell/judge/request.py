@@ -10,6 +10,8 @@ from typing import TypeVar
 from dumbbell.spec.native import Reference
 
 _T = TypeVar("_T")
+MANUAL = "manual"
+"""This controller's window is a list in the description, so there is nothing to judge."""
 
 
 class Depth(enum.Enum):

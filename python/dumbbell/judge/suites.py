@@ -11,6 +11,7 @@ from dumbbell.judge.ccperf.network import CCPERF
 from dumbbell.judge.nsperf.network import NSPERF
 from dumbbell.judge.section import Section
 from dumbbell.judge.sections.rfc9743 import RFC_9743
+from dumbbell.judge.suite import Suite
 from dumbbell.spec.refusal import nearest, one_of
 
 DEFAULT_SUITE = RFC_9743.id
@@ -22,6 +23,15 @@ SUITES: Mapping[str, Callable[[], Sequence[Section]]] = MappingProxyType(
         CCPERF.id: lambda: ccperf.SECTIONS,
     }
 )
+
+
+def suite_of(name: str) -> Suite:
+    """The suite of a name.
+
+    Raises:
+        SpecError: There is no such suite.
+    """
+    return sections_of(name)[0].suite
 
 
 def sections_of(suite: str) -> Sequence[Section]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 
 from dumbbell import __version__
 from dumbbell.claims import Judged
 from dumbbell.judge.dossier import Dossier, SectionResult
 from dumbbell.judge.outcome_bar import COLOURS, outcome_bar
+from dumbbell.judge.suite import ReferenceKind
 from dumbbell.judge.words import FAILS, HOLDS, OPEN, answer, how_measured, question, split_words
 from dumbbell.printable import printable
 from dumbbell.report.palette import INK, RULE, SOFT
@@ -25,6 +26,8 @@ _MEAN_WIDTH = 0.5
 _ROW_PT = 15.5
 _BAR_PT = (300, 130)
 """Left edge and width of the bar of the section with the most expectations."""
+_REFERENCE_PT: Mapping[ReferenceKind, int] = {ReferenceKind.NUMBER: 36, ReferenceKind.NAME: 90}
+"""Width of the column of references."""
 _MOST_SECTIONS = 24
 _FOOT_PT = 62
 _SMALL = 8.5
@@ -125,8 +128,8 @@ def _section(sheet: _Sheet, found: SectionResult, most: int) -> None:
     counts = {HOLDS: len(found.holds), FAILS: len(found.fails), OPEN: len(found.open)}
     sheet.y += _ROW_PT
     sheet.line(found.section.reference, size=9.5, colour=SOFT.light)
-    has_words = not found.section.reference.replace(".", "").isdigit()
-    sheet.line(found.section.title, size=9.5, x=_MARGIN_PT + (90 if has_words else 36))
+    beside = _REFERENCE_PT[found.section.suite.references]
+    sheet.line(found.section.title, size=9.5, x=_MARGIN_PT + beside)
     width = _BAR_PT[1] * len(found.judged) / most if most else 0.0
     sheet.parts.append(outcome_bar(counts, _BAR_PT[0], sheet.y - 7.5, width, 9))
     words = (

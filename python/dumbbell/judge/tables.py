@@ -105,7 +105,8 @@ def kernel_table(check: KernelCheck) -> ValueTable:
         rows=rows,
         caption="One cell of each section, which decides it: that of the expectation which misses "
         "its threshold by most, or, where all hold, of the one closest to its threshold; relative "
-        f"to the threshold. {Depth.QUICK.replications} runs on the kernel; in brackets 95 % "
+        "to the threshold. A cell whose runs take minutes each on the kernel is passed over. "
+        f"{Depth.QUICK.replications} runs on the kernel; in brackets 95 % "
         "intervals of the mean. Run one alone: SECTION-kernel.toml.",
     )
 

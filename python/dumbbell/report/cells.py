@@ -21,6 +21,8 @@ class Cell:
         high: Upper end.
         words: Text, such as a mark after the number.
         digits: Significant digits of a number without an interval.
+        order: Numbers by which a sortable table orders the cell, the first that differs decides;
+            by default its number. Cells without any are ordered by their text.
     """
 
     value: float | None = None
@@ -28,6 +30,7 @@ class Cell:
     high: float | None = None
     words: str = ""
     digits: int = 4
+    order: tuple[float, ...] = ()
 
     @classmethod
     def of(cls, given: CellLike, words: str = "") -> Cell:
@@ -43,13 +46,22 @@ class Cell:
     @property
     def text(self) -> str:
         """Return the printed form, with as many digits as the interval supports."""
+        return " ".join(filter(None, self.parts))
+
+    @property
+    def parts(self) -> tuple[str, str, str]:
+        """Return the printed number, its interval in brackets, and the text; some are empty."""
         if self.value is None and self.words:
-            return self.words
+            return "", "", self.words
         if self.low is None or self.high is None:
-            number = plain(self.value, self.digits)
-        else:
-            number = " ".join(filter(None, with_uncertainty(self.value, self.low, self.high)))
-        return f"{number} {self.words}".rstrip()
+            return plain(self.value, self.digits), "", self.words
+        return *with_uncertainty(self.value, self.low, self.high), self.words
+
+    @property
+    def sort_key(self) -> str:
+        """Return the numbers by which a table is sorted, separated by spaces; empty for text."""
+        numbers = self.order or (() if self.value is None else (self.value,))
+        return " ".join(repr(each) for each in numbers if math.isfinite(each))
 
     @property
     def fields(self) -> Mapping[str, Any]:

@@ -139,6 +139,10 @@ class FigureDrawer:
         """End the children, even while they draw."""
         self._processes.close()
 
+    def rest(self) -> None:
+        """End the children; another figure starts a new one."""
+        self._processes.close()
+
     def prepare(self) -> None:
         """Make what every page needs and takes seconds, in the background."""
         if self._script is None and _vega_lite() not in _scripts:

@@ -45,6 +45,7 @@ def write_report(
     tell: Callable[[str], None] | None = None,
     has_index: bool = False,
     live: str = "",
+    is_last: bool = False,
 ) -> Path:
     """Write a report's folder; an earlier report there is replaced atomically.
 
@@ -66,6 +67,8 @@ def write_report(
             linked in any case.
         live: Address of the bundle that runs live figures, such as ``../live.js``; there must be
             one (`dumbbell.lab.write_live`). Without it the page has static figures only.
+        is_last: Whether nothing else will be drawn: the child processes, of 100 MB each, end before
+            the page is put together.
 
     Returns:
         Path of the page.
@@ -106,7 +109,10 @@ def write_report(
         # Last, so that even a staging folder never shows a page without its files.
         links = links_of(report.study, place.folder, has_index=has_index)
         links = replace(links, live=live)
-        page = page_html(report, files, _script(drawer, files), links)
+        script = _script(drawer, files)
+        if is_last:
+            drawer.rest()
+        page = page_html(report, files, script, links)
         _write_text(folder / "index.html", page)
     for sentence in _missing(files):
         (tell or _warn)(sentence)

@@ -78,7 +78,7 @@ class PagePlace:
         else:
             whole = replace(report, files={**report.files, **exports})
             drawer = FigureDrawer(self.processes)
-            page = write_report(whole, self.folder, drawer=drawer, tell=tell)
+            page = write_report(whole, self.folder, drawer=drawer, tell=tell, is_last=True)
             console.print(f"page: {page}", markup=False, soft_wrap=True)
             if self.opens:
                 open_page(page)
@@ -107,6 +107,7 @@ def result_place(
     has_exports: bool = False,
     is_asked_for: bool,
     opens: bool = False,
+    most_drawing: int | None = None,
 ) -> Iterator[PagePlace | None]:
     """A context from before the run until the result is written; None if none will be written.
 
@@ -121,6 +122,7 @@ def result_place(
         has_exports: Whether other formats will be written; then an unusable folder is an error.
         is_asked_for: Whether an unwritable page is an error; otherwise a message is printed.
         opens: Whether a browser opens the page when it is written.
+        most_drawing: Largest number of drawing processes, of 100 MB each; None for the default.
 
     Raises:
         SpecError: The folder cannot be used, and its content was asked for.
@@ -129,7 +131,7 @@ def result_place(
         yield None
         return
     from dumbbell.report import report_folder
-    from dumbbell.report.figure_process import FigureProcesses
+    from dumbbell.report.figure_process import MOST_PROCESSES, FigureProcesses
 
     place = report_folder(folder, subject, source=source, replace=replace, tell=tell)
     try:
@@ -140,7 +142,7 @@ def result_place(
         tell(f"no page: {folder}: {error.allowed} (--no-page, --out DIR)")
         yield None
         return
-    with FigureProcesses() as processes:
+    with FigureProcesses(most_drawing or MOST_PROCESSES) as processes:
         if has_page:
             processes.start()
         yield PagePlace(place, processes, opens)

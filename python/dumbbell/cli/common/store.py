@@ -75,7 +75,12 @@ class StoreOptions:
 
 
 def stored_executor(
-    storing: StoreOptions, executor: Executor, cells: Sequence[Cell], *, tables_below: int
+    storing: StoreOptions,
+    executor: Executor,
+    cells: Sequence[Cell],
+    *,
+    tables_below: int,
+    on_found: Callable[[int, int], None] | None = None,
 ) -> Executor:
     """The executor with the requested store, if any.
 
@@ -84,6 +89,8 @@ def stored_executor(
         executor: Performs the runs that are missing.
         cells: Listing of the runs, by cell.
         tables_below: Number of replications whose tables are shown.
+        on_found: Receives the number of runs found, and of all, in place of a sentence about them;
+            for a command that has many executors.
     """
     from dumbbell.compare.executing import Stored, cell_names
     from dumbbell.store import Shard, Store
@@ -100,6 +107,7 @@ def stored_executor(
         keep_tables=storing.keep_tables,
         resume=storing.resume,
         tell=tell,
+        on_found=on_found,
     )
 
 

@@ -102,16 +102,17 @@ def judge_command(
 
     Exit status: 0 done, whatever was found; 1 a run failed; 2 bad input.
     """
+    from dumbbell.spec.linux import ALL_OF_LINUX
     from dumbbell.spec.native import allowing_native
 
     named = tuple(dict.fromkeys(controllers or ()))
     if all_ and course is not None:
         raise SpecError("--all", str(course), "it without --course")
-    if not all_ and len(named) != 1:
-        allowed = "one controller; or --all, and any number"
+    if not all_ and (len(named) != 1 or ALL_OF_LINUX in named):
+        allowed = f"one controller; or --all, and any number, or {ALL_OF_LINUX}"
         raise SpecError("NAME|FILE", ", ".join(named) or "nothing", allowed)
-    if suite != "rfc9743" and (course is not None or (all_ and suite != "ccperf")):
-        raise SpecError("--suite", suite, "rfc9743 with --all and --course, or ccperf with --all")
+    if suite != "rfc9743" and course is not None:
+        raise SpecError("--suite", suite, "it without --course")
     if with_kernel and (all_ or course is not None or backend not in (None, "sim")):
         raise SpecError("--with-kernel", "", "one controller in the simulator")
     if course is not None:

@@ -27,13 +27,10 @@ from dumbbell.cli.terminal.tables import print_table
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
 from dumbbell.judge.league import Entry, League, entries_of, native_controllers
 from dumbbell.judge.request import Depth
-from dumbbell.judge.sections.rfc9743 import RFC_9743
+from dumbbell.judge.suites import DEFAULT_SUITE, suite_of
 from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from dumbbell.replication import Interrupted
-from dumbbell.spec.linux import PREFIX, linux_controllers
-
-ALL_OF_LINUX = f"{PREFIX}*"
-"""Stands for every controller of Linux that was built on this machine."""
+from dumbbell.spec.linux import ALL_OF_LINUX, PREFIX, linux_controllers
 
 
 def run_league(named: Sequence[str], asked: JudgeOptions, console: Console) -> int:
@@ -57,7 +54,8 @@ def run_league(named: Sequence[str], asked: JudgeOptions, console: Console) -> i
         plans = list(league_plans(named, asked, Path(folder)))
         if not has_page(asked.page, asked.out, as_json=asked.as_json):
             return _run(plans, asked, console)
-        kind = "judged-full" if asked.depth is Depth.FULL else "judged"
+        kind = "judged" if asked.suite == DEFAULT_SUITE else asked.suite
+        kind += "-full" if asked.depth is Depth.FULL else ""
         with result_place(
             asked.out or page_folder("league", kind),
             subject="league judged",
@@ -109,7 +107,7 @@ def _run(
         tell(f"{number} of {len(plans)}: {dossier.request.name} is judged.")
         entries += entries_of(dossier)
         any_failed = any_failed or has_failed(dossier)
-    league = League(entries, asked.depth, asked.against)
+    league = League(entries, asked.depth, asked.against, suite_of(asked.suite))
     if asked.as_json:
         say(json_text(league_json(league)))
     else:
@@ -127,16 +125,18 @@ def print_league(league: League, console: Console) -> None:
 
     console.print(Text(question(league), style="bold"))
     console.print(Text(answer(league)))
-    console.print(Text(RFC_9743.caution, style="dim"))
+    console.print(Text(league.suite.caution, style="dim"))
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1))
     table.add_column("rank", no_wrap=True)
     table.add_column("controller")
     for head, style in (("✓ holds", "green"), ("✗ not", "bold red"), ("? open", "yellow")):
         table.add_column(Text(head, style=style), justify="right", no_wrap=True)
-    table.add_column(f"dominated in, of {len(league.scenarios)}", justify="right")
+    if league.scenarios:
+        table.add_column(f"dominated in, of {len(league.scenarios)}", justify="right")
     for row in league.standings():
-        counts = (str(row.counts[word]) for word in (HOLDS, FAILS, OPEN))
-        table.add_row(row.rank, row.entry.name, *counts, str(len(row.dominated)))
+        counts = [str(row.counts[word]) for word in (HOLDS, FAILS, OPEN)]
+        counts += [str(len(row.dominated))] if league.scenarios else []
+        table.add_row(row.rank, row.entry.name, *counts)
     print_table(table, console, keys=2)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from dumbbell.backends import get_backend
@@ -23,11 +24,11 @@ from dumbbell.compare import Cell
 from dumbbell.compare.executing import Executor
 from dumbbell.errors import SpecError
 from dumbbell.judge.dossier import Dossier, WrittenSection, judge_controller, write_experiments
-from dumbbell.judge.kernel_check import check_on_kernel
-from dumbbell.judge.request import Depth, JudgeRequest
+from dumbbell.judge.kernel_check import check_on_kernel, refuse_what_kernel_cannot
+from dumbbell.judge.request import MANUAL, Depth, JudgeRequest
 from dumbbell.judge.suites import DEFAULT_SUITE, sections_of
 from dumbbell.spec.native import Reference
-from dumbbell.spec.refusal import Refused
+from dumbbell.spec.refusal import Refused, nearest
 from dumbbell.spec.tcp import Tcp
 
 GOES_ON = "Interrupted: the same command goes on from here."
@@ -107,7 +108,9 @@ def _placed(typed: str, folder: Path, option: str) -> str:
         return _checked(typed, folder, option)
     source = Path(reference.file)
     if not source.is_file():
-        raise SpecError(option, typed, f"a file that is there: {source} is not")
+        near = nearest(source.name, _files_beside(source))
+        hint = None if near is None else typed.replace(source.name, near)
+        raise SpecError(option, typed, f"a file that is there: {source} is not", hint)
     if (folder / source.name).exists() and (
         (folder / source.name).read_bytes() != source.read_bytes()
     ):
@@ -116,7 +119,17 @@ def _placed(typed: str, folder: Path, option: str) -> str:
     return _checked(reference.beside.value, folder, option)
 
 
+def _files_beside(file: Path) -> list[str]:
+    """Names of the files of the same kind in its folder."""
+    if not file.parent.is_dir():
+        return []
+    return [each.name for each in file.parent.iterdir() if each.suffix == file.suffix]
+
+
 def _checked(controller: str, folder: Path, option: str) -> str:
+    if controller == MANUAL:
+        allowed = "a controller that sets its window: that of manual is a list in the description"
+        raise SpecError(option, controller, allowed)
     try:
         Tcp.read({"congestion_control": controller}, {"folder": folder})
     except SpecError as error:
@@ -131,6 +144,9 @@ def dossiers(plans: Sequence[PlannedDossier], asked: JudgeOptions) -> Iterator[D
     """
     backends = asked.where
     may_use_bytes = memory_bytes(asked.memory)
+    if asked.with_kernel:
+        for plan in plans:
+            refuse_what_kernel_cannot(plan.written)
     agree_to_runs(
         [
             PlannedCells(
@@ -152,11 +168,9 @@ def dossiers(plans: Sequence[PlannedDossier], asked: JudgeOptions) -> Iterator[D
         stopped_by_ctrl_c() as stop,
         shown_progress() as show,
     ):
-
-        def executor_of(cells: Sequence[Cell]) -> Executor:
-            return stored_executor(asked.storing, executor, cells, tables_below=0)
-
         for plan in plans:
+            kept = _KeptRuns()
+            executor_of = partial(_executor_of, asked, executor, kept)
             dossier = judge_controller(
                 plan.about,
                 plan.written,
@@ -171,11 +185,38 @@ def dossiers(plans: Sequence[PlannedDossier], asked: JudgeOptions) -> Iterator[D
             if asked.with_kernel and not dossier.interrupted:
                 tell("The cells that decide each section are run on the Linux kernel.")
                 folder = plan.written[0].file.parent
+                kept.tell(plan.about, asked)
                 check = check_on_kernel(dossier, folder, executor_of, on_progress=show, cancel=stop)
                 dossier = replace(dossier, on_kernel=check, interrupted=check.interrupted)
+            kept.tell(plan.about, asked)
             yield dossier
             if dossier.interrupted:
                 return
+
+
+class _KeptRuns:
+    """Counts the runs of a dossier that the store had."""
+
+    def __init__(self) -> None:
+        self._found, self._of = 0, 0
+
+    def add(self, found: int, of: int) -> None:
+        """Count the runs of a section."""
+        self._found += found
+        self._of += of
+
+    def tell(self, about: JudgeRequest, asked: JudgeOptions) -> None:
+        """Say how many there were, if any, and begin again."""
+        if self._found:
+            counted = f"{self._found} of {self._of} runs"
+            tell(f"{about.name}: {counted} are in {asked.storing.place}: not repeated")
+        self._found, self._of = 0, 0
+
+
+def _executor_of(
+    asked: JudgeOptions, executor: Executor, kept: _KeptRuns, cells: Sequence[Cell]
+) -> Executor:
+    return stored_executor(asked.storing, executor, cells, tables_below=0, on_found=kept.add)
 
 
 def has_failed(dossier: Dossier) -> bool:

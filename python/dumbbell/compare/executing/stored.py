@@ -151,6 +151,7 @@ class Stored:
         keep_tables: bool = False,
         resume: bool = False,
         tell: Callable[[str], None] | None = None,
+        on_found: Callable[[int, int], None] | None = None,
     ) -> None:
         """Configure it.
 
@@ -165,6 +166,7 @@ class Stored:
             resume: Whether an empty store is an error.
             tell: Receives a sentence about what was found, and one for each damaged run, which is
                 repeated and replaced; when None, a damaged run is a `DamagedRunWarning`.
+            on_found: Receives the number of runs found, and of all, in place of a sentence.
         """
         self._executor = executor
         self._store = store
@@ -174,6 +176,7 @@ class Stored:
         self._resume = resume
         self._tell = tell
         self._tell_found = tell
+        self._on_found = on_found
         self._layouts = Layouts()
         self._identities = Identities()
 
@@ -348,7 +351,9 @@ class Stored:
         for sentence in said_of_damage(work.damaged):
             (self._tell or _warn)(sentence)
         tell, self._tell_found = self._tell_found, None
-        if work.found and tell is not None:
+        if self._on_found is not None:
+            self._on_found(work.found, len(work.tasks))
+        elif work.found and tell is not None:
             verb = "resumed" if resume else "not repeated"
             tell(f"{work.found} of {len(work.tasks)} runs are in {self._store.folder}: {verb}")
         if resume and not work.found:

@@ -22,6 +22,7 @@ from dumbbell.report import (
     Figure,
     IntervalRow,
     Report,
+    Topology,
     ValueRow,
     ValueTable,
     points_with_interval,
@@ -62,7 +63,7 @@ class _Tested:
 
 def question(dossiers: Sequence[Dossier]) -> str:
     """Title of the page."""
-    return f"How do {len(dossiers)} congestion controllers do in CCPerf's benchmark?"
+    return CCPERF.league_question.format(len(dossiers))
 
 
 def answer(dossiers: Sequence[Dossier]) -> str:
@@ -90,15 +91,19 @@ def benchmark_report(dossiers: Sequence[Dossier]) -> Report:
         for backend in each.backends
     ]
     frame = ccperf_frame(dossiers)
+    first = dossiers[0].found[0].checked.comparison.cells[0]
     return Report(
         study=BENCHMARK,
         title=question(dossiers),
         summary=f"{answer(dossiers)} {CCPERF.caution}",
         answer=answer(dossiers),
         measured=f"{CCPERF.caution} {n} runs of each cell, 95 % intervals.",
+        done=f"{CCPERF.network.format(controller='the same controller')} Each scenario is run "
+        "for each controller, with the same seeds.",
         hero=_OUTCOMES,
         source=CCPERF.source,
         source_url=CCPERF.source_url,
+        topologies=[Topology.of(CCPERF.drawn, first.experiment)],
         values=[table for place in _places(tested[0]) for table in _tables(tested, *place)],
         figures=[_overview(tested), *_figures(tested)],
         notes=[

@@ -13,13 +13,15 @@ from typing import Any
 
 from dumbbell.judge.description import DROPPED, LINK, at_most
 from dumbbell.judge.section import Expectation
-from dumbbell.judge.suite import Suite
+from dumbbell.judge.suite import ReferenceKind, Suite
 
 CCPERF = Suite(
     id="ccperf",
     name="CCPerf",
+    references=ReferenceKind.NAME,
     cited="CCPerf, {}",
     question="How does {} do in CCPerf's benchmark?",
+    league_question="How do {} congestion controllers do in CCPerf's benchmark?",
     no_verdict="CCPerf gives numbers and no thresholds",
     caution="The scenarios and metrics are CCPerf's, which gives one run of each and no "
     "thresholds. Its pages do not give all settings: the files here have ours.",

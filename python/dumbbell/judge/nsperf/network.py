@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from dumbbell.judge.suite import Suite
+from dumbbell.judge.suite import ReferenceKind, Suite
 
 NSPERF = Suite(
     id="nsperf",
     name="nsperf",
+    references=ReferenceKind.NAME,
     cited="nsperf, {}",
     question="How does {} do in Google's BBR suite?",
+    league_question="How do {} congestion controllers do in Google's BBR suite?",
     no_verdict="The suite draws figures and gives no thresholds",
     caution="The settings are nsperf's, which draws figures and gives no thresholds.",
     source="nsperf, the tests of Google's BBR (Cardwell, Hassas Yeganeh, Yang, Roy)",

@@ -67,25 +67,27 @@
     block.append(button);
   }
 
-  // A table that may be sorted: the first press puts the largest number or the first name on top.
-  const shownValue = (row, column) => {
+  // A table that may be sorted: the first press puts the largest number, or the first name or rank, on top.
+  // A cell has the numbers it is ordered by, several for a rank that is a range; else its text orders it.
+  const orderOf = (row, column) => {
     const cell = row.cells[column];
-    const number = Number.parseFloat(cell.dataset.value ?? cell.textContent);
-    return Number.isNaN(number) ? cell.textContent.trim() : number;
+    return cell.dataset.order ? cell.dataset.order.split(" ").map(Number) : cell.textContent.trim();
   };
   const inOrder = (a, b) => {
-    if (typeof a === "number" && typeof b === "number") return a - b;
-    if (typeof a !== typeof b) return typeof a === "number" ? 1 : -1;
-    return a.localeCompare(b);
+    if (Array.isArray(a) !== Array.isArray(b)) return Array.isArray(a) ? 1 : -1;
+    if (!Array.isArray(a)) return a.localeCompare(b);
+    const place = a.findIndex((number, index) => number !== b[index]);
+    return place < 0 ? 0 : a[place] - b[place];
   };
   function sortBy(table, head) {
     const body = table.tBodies[0];
     const column = head.cellIndex;
     const rows = [...body.rows];
-    const isNumeric = rows.some((row) => typeof shownValue(row, column) === "number");
+    const orders = rows.map((row) => orderOf(row, column));
+    const isAmount = orders.some((order) => Array.isArray(order) && order.length === 1);
     const before = head.getAttribute("aria-sort");
-    const isDescending = before ? before === "ascending" : isNumeric;
-    rows.sort((a, b) => inOrder(shownValue(a, column), shownValue(b, column)) * (isDescending ? -1 : 1));
+    const isDescending = before ? before === "ascending" : isAmount;
+    rows.sort((a, b) => inOrder(orderOf(a, column), orderOf(b, column)) * (isDescending ? -1 : 1));
     for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", isDescending ? "descending" : "ascending");
     body.append(...rows);
