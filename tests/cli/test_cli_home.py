@@ -116,6 +116,7 @@ def test_a_comparison_with_cake_is_named() -> None:
         (["--rtt", "11s"], "--rtt", None),
         (["--up-buffer", "1500b"], "--up-buffer", None),
         (["--technology", "vdsl-ppoe"], "--technology", "vdsl-pppoe"),
+        (["--technology", "vdsl"], "--technology", "vdsl-pppoe"),
         (["--provider", "shaping"], "--provider", "shaper"),
         (["--use", "call,backups"], "--use", "backup"),
         (["--cake", "1.2"], "--cake", None),

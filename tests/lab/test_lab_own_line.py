@@ -115,6 +115,7 @@ def test_iperf3_and_a_ping_during_it_give_that_line_too(tmp_path: Path) -> None:
     check_agrees(together, [up], during_up=[log])
     check_agrees(both, [up, down])
     assert "both started together" in together["lines"][0]["question"]
+    assert " --during-up ping.txt" in together["lines"][0]["question"]
     assert "20 ms without queues and 100 ms of buffer are assumed" in alone["lines"][0]["question"]
 
 
@@ -160,7 +161,11 @@ def test_a_log_of_round_trips_says_what_it_does_not_say(tmp_path: Path) -> None:
     # The largest delay is 28 ms, of a rate that is assumed.
     assert of_ping["estimate"]["up"]["buffer_bytes"] == pytest.approx(0.028 * 10e6 / 8)
     for answer in (of_irtt, of_ping):
-        assert "does not say what the line carried" in answer["lines"][0]["question"]
+        question = answer["lines"][0]["question"]
+        assert "does not say what the line carried" in question
+        words = question.rpartition("dumbbell advise ")[2].split()
+        assert words[:4] == ["--up", "10mbit", "--down", "10mbit"]
+        assert words[4] == "--rtt" and words[6] == "--during-up"
         assert answer["lines"][0]["changes"]["flows[download].count"] == 0
 
 

@@ -13,9 +13,11 @@ from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment
 from dumbbell.spec.flent import Network
 from dumbbell.twin import DisciplineClass, Trust, Way, estimate, read_measurements, twin_text
+from dumbbell.twin.fitting import Loaded, direct_line
 from dumbbell.twin.reading import Measurements
 from dumbbell.twin.result import Quantity
-from dumbbell.twin.scene import MeasuredFlow
+from dumbbell.twin.scene import MeasuredFlow, least_ms
+from dumbbell.twin.simulated import simulated
 
 FIFO = Network(rate="5mbit", rate_down="8mbit", qdisc="bfifo limit 100000b", rtts=["25ms"])
 
@@ -76,6 +78,21 @@ def test_the_same_seed_gives_the_same_bytes_on_any_threads(tmp_path: Path) -> No
     assert twin_text(one, read.scenes) == twin_text(other, read.scenes)
     experiment = Experiment.from_toml(twin_text(one, read.scenes))
     assert "modem->isp" in experiment.queue_names
+
+
+def test_a_part_of_a_load_is_simulated_as_in_the_whole(tmp_path: Path) -> None:
+    read = read_measurements([measured(tmp_path, UP, FIFO, length_s=10)], {})
+    (scene,) = read.scenes
+    line = direct_line([Loaded(scene)], least_ms([scene]))
+    both = [
+        simulated([line], scene, seed=1, replications=range(1), share=share)[0][0]
+        for share in (0.5, 1.0)
+    ]
+    part, whole = (each.between(0.0, 0.5) for each in both)
+    assert part.end_s == whole.end_s
+    assert part.goodput_mbps(Way.UP) == whole.goodput_mbps(Way.UP)
+    assert part.round_trips_ms().tolist() == whole.round_trips_ms().tolist()
+    assert both[0].sent_s[-1] < whole.end_s + 1 < both[1].sent_s[-1]
 
 
 def test_without_a_load_or_without_round_trips_nothing_is_estimated(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -52,3 +53,20 @@ def test_round_trips_are_those_of_the_window_and_the_least_is_of_all() -> None:
     assert least_ms([whole]) == 10.0
     assert whole.between(0.5, 1.0).rtt_ms(0.0) == pytest.approx(30.0, abs=0.5)
     assert whole.between(0.0, 0.5).rtt_ms(1.0) == pytest.approx(30.0, abs=0.5)
+
+
+def test_pings_without_an_answer_are_known_by_their_gaps() -> None:
+    whole = scene(flow(Way.UP, 4.0))
+    assert whole.between(0.0, 1.0).unanswered() == 0.0
+    every_fourth = np.arange(len(whole.sent_s)) % 4 != 0
+    lossy = replace(whole, sent_s=whole.sent_s[every_fourth], rtt_ms=whole.rtt_ms[every_fourth])
+    assert lossy.between(0.0, 1.0).unanswered() == pytest.approx(0.25, abs=0.01)
+
+
+def test_pings_that_wait_for_an_answer_have_no_interval() -> None:
+    whole = scene(flow(Way.UP, 4.0))
+    waits = replace(whole, sent_s=np.cumsum(0.05 + whole.rtt_ms / 1e3), interval_s=0.05)
+    assert math.isnan(waits.between(0.0, 1.0).unanswered())
+    few = whole.between(0.0, 0.1)
+    assert math.isnan(few.unanswered())
+    assert math.isnan(replace(whole, has_pings=False).between(0.0, 1.0).unanswered())

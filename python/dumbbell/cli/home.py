@@ -4,7 +4,6 @@ line.
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Any
 
 import typer
@@ -15,15 +14,22 @@ from dumbbell.spec.keys import HOME
 
 _OPTIONS = {"uses": "--use"}
 """Options whose names differ from those of their keys."""
-_LINK = re.compile(r"\[([^]]+)\]\([^)]+\)")
 
 
 def _option(key: str, metavar: str) -> Any:
     """Return an option of a key, with the key's meaning and words."""
     described = HOME[key]
-    meaning = _LINK.sub(r"\1", described.meaning).replace("`", "")
     words = f" One of {', '.join(described.bounds)}." if key == "technology" else ""
-    return typer.Option(_option_name(key), metavar=metavar, help=f"{meaning}{words}")
+    help_text = f"{_plain(described.meaning)}{words}"
+    return typer.Option(_option_name(key), metavar=metavar, help=help_text)
+
+
+def _plain(markdown: str) -> str:
+    """Return the text of a paragraph of Markdown without its marks."""
+    from rich.markdown import Markdown
+
+    pieces = (piece for block in Markdown(markdown).parsed for piece in block.children or ())
+    return "".join(piece.content for piece in pieces)
 
 
 def _option_name(key: str) -> str:

@@ -17,6 +17,8 @@ from pydantic import BaseModel, ValidationError
 
 from dumbbell.errors import SpecError
 
+_LEAST_BEGINNING = 3
+"""Letters of a word's beginning that name the word."""
 _LONGEST_VALUE = 80
 _short = reprlib.Repr()
 _short.maxstring = _short.maxother = _short.maxlong = _LONGEST_VALUE
@@ -92,11 +94,14 @@ def shown(value: object) -> str:
 
 
 def nearest(word: object, words: Iterable[str]) -> str | None:
-    """The word that was probably meant, or None when none is close."""
+    """The word that was probably meant: the closest, or the first that begins with it; or None."""
     if not isinstance(word, str):
         return None
     lowered = {known.lower(): known for known in words}
-    close = difflib.get_close_matches(word.lower()[:_LONGEST_VALUE], lowered, n=1, cutoff=0.6)
+    asked = word.lower()[:_LONGEST_VALUE]
+    close = difflib.get_close_matches(asked, lowered, n=1, cutoff=0.6)
+    if not close and len(asked) >= _LEAST_BEGINNING:
+        close = [known for known in lowered if known.startswith(asked)]
     return lowered[close[0]] if close else None
 
 

@@ -100,7 +100,14 @@ def decide(
     ways = tuple(sorted(ways, key=list(Way).index))
     tried = [_with_model(line, ways, end) for end in _ends(line.end(way), known)]
     fitted = fit(tried, [load], ways=ways, base_ms=base_ms, seed=seed, jobs=jobs)
-    runs = simulated(fitted, load.scene, seed=seed + 1, replications=range(REPLICATIONS), jobs=jobs)
+    runs = simulated(
+        fitted,
+        load.scene,
+        seed=seed + 1,
+        replications=range(REPLICATIONS),
+        jobs=jobs,
+        share=load.end,
+    )
     measured = summary(load.window, way, base_ms)
     nearest: dict[QueueModel, Candidate] = {}
     for found, scenes in zip(fitted, runs, strict=True):

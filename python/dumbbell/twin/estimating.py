@@ -56,12 +56,13 @@ def estimate(
     names = ", ".join(dict.fromkeys(scene.source for scene in measured.scenes)) or "nothing"
     if not any(scene.length_s >= _LEAST_LOAD_S for scene in loaded):
         allowed = f"a load of TCP flows for {_LEAST_LOAD_S:g} s and longer"
-        raise SpecError("FILE", names, allowed)
+        reason = "there is no load" if not loaded else "the load is too short"
+        raise SpecError("FILE", names, allowed, reason=reason)
     loaded = [scene for scene in loaded if scene.length_s >= _LEAST_LOAD_S]
     base_ms = least_ms(measured.scenes)
     if not math.isfinite(base_ms):
         allowed = "round trips measured with the load, or --idle FILE"
-        raise SpecError("FILE", names, allowed)
+        raise SpecError("FILE", names, allowed, reason="there are no round trips")
     ways = tuple(way for way in Way if any(way in scene.ways for scene in loaded))
     known = {each.way: each.class_ for each in measured.queues if each.class_ is not None}
     fitted = partial(_fitted, ways=ways, base_ms=base_ms, seed=seed, jobs=jobs, known=known)

@@ -173,7 +173,12 @@ def fit(
     for _ in range(steps):
         runs = {
             id(load): simulated(
-                found, load.scene, seed=seed, replications=range(REPLICATIONS_A_STEP), jobs=jobs
+                found,
+                load.scene,
+                seed=seed,
+                replications=range(REPLICATIONS_A_STEP),
+                jobs=jobs,
+                share=load.end,
             )
             for load in wanted
         }

@@ -22,6 +22,11 @@ seconds, or as a share of a short load."""
 TOP = 0.98
 """Quantile of delay that represents a full queue: slightly below the size of a drop-tail queue."""
 _BIN_S = 1.0
+_LEAST_GAPS = 20
+_IRREGULAR, _FEW = 0.15, 0.1
+"""Pings have a fixed interval if at most this share of the gaps (the second) differs by more than
+this (the first) from a multiple of it. Several pings at once, and those that wait for an answer
+before the next, have none."""
 
 
 class Way(StrEnum):
@@ -203,6 +208,21 @@ class Window:
         """Return a quantile of them, by linear interpolation; NaN with fewer than five."""
         found = self.round_trips_ms()
         return float(np.quantile(found, quantile)) if len(found) >= 5 else math.nan
+
+    def unanswered(self) -> float:
+        """Return the share of pings without an answer, 0 to 1; NaN if they have no fixed interval.
+
+        It follows from the gaps between those with an answer, because most files have no others.
+        """
+        sent = self.scene.sent_s
+        gaps_s = np.diff(sent[(sent >= self.begin_s) & (sent <= self.end_s)])
+        if not self.scene.has_pings or len(gaps_s) < _LEAST_GAPS:
+            return math.nan
+        intervals = gaps_s / np.median(gaps_s)
+        whole = np.round(intervals)
+        if np.mean((np.abs(intervals - whole) > _IRREGULAR) | (whole < 1)) > _FEW:
+            return math.nan
+        return float(1.0 - len(whole) / whole.sum())
 
     @property
     def top_ms(self) -> float:

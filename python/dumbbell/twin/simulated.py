@@ -29,20 +29,21 @@ def simulated_length_s(scene: Scene, line: Line) -> float:
     return max(min(scene.length_s, LONGEST_S, most_s), _LEAST_S)
 
 
-def scene_experiment(line: Line, scene: Scene, seed: int) -> Experiment:
+def scene_experiment(line: Line, scene: Scene, seed: int, share: float = 1.0) -> Experiment:
     """Return the line with the scene's flows and pings.
 
     Args:
         line: The twin.
         scene: Its load.
         seed: Seed of all random numbers.
+        share: How much of the load is simulated, from its begin; 0 to 1.
     """
     length_s = simulated_length_s(scene, line)
     return Experiment.model_validate(
         {
             "name": "twin",
             "seed": seed,
-            "duration": _time(_IDLE_S + length_s + 0.5),
+            "duration": _time(_IDLE_S + share * length_s + 0.5),
             "sample_interval": "200ms",
             "links": line.links(),
             "flows": list(_flows(scene, length_s)),
@@ -89,7 +90,13 @@ def simulated_scene(run: Run, scene: Scene, line: Line) -> Scene:
 
 
 def simulated(
-    lines: Sequence[Line], scene: Scene, *, seed: int, replications: range, jobs: int = 0
+    lines: Sequence[Line],
+    scene: Scene,
+    *,
+    seed: int,
+    replications: range,
+    jobs: int = 0,
+    share: float = 1.0,
 ) -> list[list[Scene]]:
     """Simulate each line under a scene's load, with common random numbers.
 
@@ -99,6 +106,8 @@ def simulated(
         seed: Seed of all runs.
         replications: Replications; each runs every line.
         jobs: Threads; 0 for one per core.
+        share: How much of the load is simulated, from its begin; a part of the load that ends there
+            is the same as of the whole.
 
     Returns:
         The scenes of each line, in the order of the replications.
@@ -106,7 +115,8 @@ def simulated(
     places = [(line, number) for line in range(len(lines)) for number in replications]
     done: dict[int, Scene] = {}
     work = (
-        (scene_experiment(lines[line], scene, seed), replication) for line, replication in places
+        (scene_experiment(lines[line], scene, seed, share), replication)
+        for line, replication in places
     )
     for place, run in run_many(work, jobs=jobs):
         done[place] = simulated_scene(run, scene, lines[places[place][0]])

@@ -45,7 +45,8 @@ DELAYS = tuple(
 UNEVENNESS = Compared("unevenness of the flows", 1.0, 0.06)
 SRTT = Compared("log of the senders' round trips above the least", 1.0, 0.15)
 GOODPUTS = tuple(Compared(f"log of the goodput {way.value}", 1.0, 0.015) for way in Way)
-ALL = (*DELAYS, UNEVENNESS, SRTT, *GOODPUTS)
+UNANSWERED = Compared("share of pings without an answer", 1.0, 0.03)
+ALL = (*DELAYS, UNEVENNESS, SRTT, *GOODPUTS, UNANSWERED)
 
 
 def summary(window: Window, way: Way, base_ms: float) -> list[float]:
@@ -63,6 +64,7 @@ def summary(window: Window, way: Way, base_ms: float) -> list[float]:
         window.unevenness(way),
         _log_delay(window.srtt_ms(way) - base_ms),
         *(math.log(each) if each > 0 else math.nan for each in goodputs),
+        window.unanswered(),
     ]
 
 

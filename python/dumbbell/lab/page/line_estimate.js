@@ -21,7 +21,8 @@ const LEAST_ANSWERS = 5;
 /** @typedef {{rate_bps: number, buffer_bytes: number, flows: Record<Way, number>}} End flows of the load from
  *   which it is known, by their direction */
 /** @typedef {{rtt_ms: number, up: End, down: End, measured: Way[], controller?: string,
- *   assumptions: string[]}} Estimate a direction that was not measured is as the other one */
+ *   assumptions: string[], logged?: Way[]}} Estimate a direction that was not measured is as the other one;
+ *   `logged` has the directions of the load during which a log of round trips is taken as measured */
 
 /** @type {Way[]} */
 const WAYS = ["up", "down"];
@@ -30,7 +31,7 @@ const within = (value, { least, most }) => Math.min(most, Math.max(least, value)
 
 /** @param {Scene[]} scenes @returns {Estimate | null} null without a load or round trips */
 export function estimated(scenes) {
-  const { loads, others, notes } = joined(scenes);
+  const { loads, others, notes, logged } = joined(scenes);
   const round_trips = [...loads, ...others].flatMap(({ rtt_ms }) => rtt_ms);
   const assumptions = [...notes];
   if (!loads.length && !round_trips.length) return null;
@@ -56,7 +57,7 @@ export function estimated(scenes) {
   const controller = scenes.map((each) => each.controller).find(Boolean);
   return {
     rtt_ms: within(round_trips.length ? base_ms : ASSUMED.rtt_ms, RTT_MS),
-    up: /** @type {End} */ (up), down: /** @type {End} */ (down), measured, controller, assumptions,
+    up: /** @type {End} */ (up), down: /** @type {End} */ (down), measured, controller, assumptions, logged,
   };
 }
 
@@ -81,6 +82,7 @@ function joined(scenes) {
     loads: loads.map((each) => (each === load ? both : each)),
     others: [],
     notes: [`${log.source} is taken as measured during ${load.source}, both started together.`],
+    logged: WAYS.filter((way) => load.flows.some((flow) => flow.way === way)),
   };
 }
 

@@ -58,11 +58,23 @@ export async function linesOf(files, known) {
   const question = [
     `An estimate without the fit, from ${names.join(", ")}: ${numbers.join(", ")}, ${line.rtt_ms.toFixed(1)} ms without queues.`,
     ...line.assumptions,
-    `A FIFO is assumed. For a fitted and tested line: dumbbell twin ${names.map(quoted).join(" ")}`,
+    `A FIFO is assumed. ${line.measured.length ? "For a fitted and tested line" : "For advice, with your rates"}: ${command(scenes, line)}`,
   ].join(" ");
   const delays = (/** @type {Way} */ way) => line[way].buffer_bytes / line[way].rate_bps;
   ways.sort((one, other) => delays(other) - delays(one));
   return ways.map((way) => ({ ...common(names[0], way, question, flowsOf(line, way, known.controllers)), resolved }));
+}
+
+/** The command that takes these files: a log of round trips does not say what the line carried meanwhile.
+ * @param {import("./line_files.js").Scene[]} scenes @param {import("./line_estimate.js").Estimate} line */
+function command(scenes, { measured, logged, rtt_ms, up, down }) {
+  const sources = (/** @type {boolean} */ isLoad) => scenes.filter(({ flows }) => isLoad === flows.length > 0).map(({ source }) => quoted(source));
+  const during = logged?.length === WAYS.length ? "--during-both" : `--during-${logged?.[0] ?? "up"}`;
+  const option = measured.length && !logged ? "--idle" : during;
+  const logs = sources(false).flatMap((source) => [option, source]);
+  if (measured.length) return ["dumbbell twin", ...sources(true), ...logs].join(" ");
+  const rates = [up, down].map(({ rate_bps }) => `${mbit(rate_bps)}mbit`);
+  return ["dumbbell advise", "--up", rates[0], "--down", rates[1], "--rtt", `${rtt_ms.toFixed(1)}ms`, ...logs].join(" ");
 }
 
 /** The flows of the load that measured a direction.
