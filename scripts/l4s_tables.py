@@ -53,6 +53,7 @@ class Published:
         rtt_independence: Whether Prague has RTT independence.
         classic_ecn: Whether CUBIC negotiated ECN.
         share: CUBIC's share of the total goodput, %; None if not measured.
+        min_qlen_step: Length of the L queue from which the step marks, packets.
     """
 
     source: str
@@ -62,6 +63,7 @@ class Published:
     rtt_independence: bool
     classic_ecn: bool
     share: float | None
+    min_qlen_step: int = 2
 
 
 _HEIST = "Heist 2020"
@@ -80,6 +82,12 @@ PUBLISHED = (
     Published("", 100, 10, 5, False, False, None),
     Published("", 100, 10, 15, True, False, None),
     Published("", 100, 10, 15, False, False, None),
+    Published("", 10, 10, 15, False, True, None, 1),
+    Published("", 10, 20, 15, False, True, None, 1),
+    Published("", 10, 80, 15, False, True, None, 1),
+    Published("", 10, 10, 15, False, True, None, 0),
+    Published("", 10, 20, 15, False, True, None, 0),
+    Published("", 10, 80, 15, False, True, None, 0),
 )
 """CUBIC beside Prague through DualPI2: Heist and Morton's ``s1_table.md`` (means of both orders),
 and the means over five buffers of ten runs each in the data of Sarpkaya, Fund and Panwar."""
@@ -132,8 +140,11 @@ _OF_SLOW_LINKS = ("all marks, % of L", "L median, ms", "share of C, %")
 
 def _published() -> None:
     print("beside published figures\n")
-    print("| source | Mbit/s, round trip | `target` | RTT independence | printed, % | ours, % |")
-    print("| --- | --- | --- | --- | --- | --- |")
+    print(
+        "| source | Mbit/s, round trip | `target` | RTT independence | `min_qlen_step` "
+        "| printed, % | ours, % |"
+    )
+    print("| --- | --- | --- | --- | --- | --- | --- |")
     for row in PUBLISHED:
         shares = [
             100
@@ -141,7 +152,7 @@ def _published() -> None:
                 row.rate_mbps,
                 row.rtt_ms,
                 classic="cubic",
-                qdisc=f"dualpi2 target {row.target_ms}ms",
+                qdisc=f"dualpi2 target {row.target_ms}ms min_qlen_step {row.min_qlen_step}",
                 seed=seed,
                 rtt_independence=row.rtt_independence,
                 classic_ecn=row.classic_ecn,
@@ -153,6 +164,7 @@ def _published() -> None:
             f"{row.rate_mbps}, {row.rtt_ms} ms",
             f"{row.target_ms} ms",
             "yes" if row.rtt_independence else "no",
+            str(row.min_qlen_step),
             "" if row.share is None else f"{row.share:.1f}",
             _with_interval(shares, 1),
         )

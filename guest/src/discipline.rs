@@ -74,6 +74,25 @@ impl XStats {
         }
     }
 
+    /// Of dualpi2, whose algorithm has dropped `dropped`. None if it is not what Linux 6.17 says, nor what the
+    /// kernels of the L4S team said before (tc_dualpi2_xstats): there the scheduler's credit comes earlier.
+    pub fn of_dualpi2(dropped: u32, xstats: &[u8]) -> Option<XStats> {
+        const BEFORE_BYTES: usize = 36;
+        const MARKED_AT: usize = 24;
+        let u32_at = |at: usize| {
+            let bytes = xstats.get(at..at + 4)?;
+            Some(u32::from_ne_bytes(bytes.try_into().expect("four bytes")))
+        };
+        let credit_bytes = if xstats.len() == BEFORE_BYTES { 4 } else { 0 };
+        // The probability is of 2^32, delays are in microseconds.
+        Some(XStats {
+            dropped_by_algorithm: dropped,
+            marked: u32_at(MARKED_AT + credit_bytes)?,
+            drop_probability: Some(u64::from(u32_at(0)?) << 32),
+            delay_ns: Some(1000 * u64::from(u32_at(4)?.max(u32_at(8)?))),
+        })
+    }
+
     /// Sum over a discipline and its children.
     pub fn with(self, child: XStats) -> XStats {
         XStats {
@@ -108,6 +127,19 @@ mod tests {
         let own = XStats::read("codel", 10, &said).unwrap();
         assert_eq!((own.dropped_by_algorithm, own.marked), (6, 6));
         assert_eq!(own.delay_ns, Some(5_100_000));
+    }
+
+    #[test]
+    fn dualpi2_says_its_marks_where_its_version_has_them() {
+        let of_linux = words(&[1 << 31, 15_000, 900, 10, 20, 30, 4, 3, 77, 0, 0, 0]);
+        let before = words(&[1 << 31, 15_000, 900, 77, 10, 20, 30, 4, 3]);
+        for said in [of_linux, before] {
+            let own = XStats::of_dualpi2(6, &said).unwrap();
+            assert_eq!((own.dropped_by_algorithm, own.marked), (6, 4));
+            assert_eq!(own.drop_probability, Some(1 << 63)); // one half
+            assert_eq!(own.delay_ns, Some(15_000_000));
+        }
+        assert_eq!(XStats::of_dualpi2(6, &[0; 20]), None);
     }
 
     #[test]

@@ -125,6 +125,9 @@ pub struct QueuePlace {
     pub handle: u32,
     /// Host, device and handle of the discipline that delays and loses packets, if any.
     pub propagation: Option<(usize, String, u32)>,
+    /// The class, or `TC_H_ROOT`, below which the guest sets up the discipline by itself; None if `tc` does.
+    #[serde(default)]
+    pub set_up_below: Option<u32>,
     /// Whether the device sends super-packets uncut.
     #[serde(default)]
     pub tso: bool,

@@ -3,7 +3,8 @@
 //! Usage: `dumbbell-guest JOB` (or `DUMBBELL_JOB=JOB` in the environment). If it is not process 1 it mounts
 //! nothing and runs in real time, for development: `unshare -n -m dumbbell-guest JOB`.
 //!
-//! `dumbbell-guest packet-scripts JOB` runs packetdrill scripts instead.
+//! `dumbbell-guest packet-scripts JOB` runs packetdrill scripts instead, `dumbbell-guest what-is-there FILE` says
+//! what this kernel has.
 //!
 //! `dumbbell-guest place ...` and `dumbbell-guest enter ...` are started by it: the init process of a host,
 //! and the launcher of a program in it.
@@ -11,12 +12,14 @@
 //! `dumbbell-guest confine ...` runs on the host: it restricts the kernel to the files that it needs.
 
 mod cake;
+mod capabilities;
 mod capture;
 mod capture_file;
 mod checksum;
 mod confine;
 mod controllers;
 mod discipline;
+mod dualpi2;
 mod error;
 mod hosts;
 mod irtt;
@@ -44,12 +47,15 @@ mod watched;
 mod web_server;
 
 use dumbbell_spec::Experiment;
+use dumbbell_tc::qdisc::Qdisc;
 use error::{ErrorContext, GuestError};
 use hosts::Hosts;
 use job::Job;
+use netlink::Place;
 use serde_json::json;
 use std::io::Write;
 use std::process::ExitCode;
+use sys::Socket;
 
 #[global_allocator]
 static MEMORY: sys::PagesAtOnce = sys::PagesAtOnce;
@@ -72,6 +78,7 @@ fn main() -> ExitCode {
     }
     let result = match arguments.split_first() {
         Some((word, [job])) if word == packet_scripts::WORD => packet_scripts::main(job),
+        Some((word, [output])) if word == capabilities::WORD => capabilities::main(output),
         _ => run(),
     };
     match result {
@@ -129,6 +136,21 @@ fn built(job: &Job, experiment: &Experiment) -> Result<Hosts, GuestError> {
     }
     for step in &job.steps {
         hosts.run(step)?;
+    }
+    for (queue, (_, _, end)) in job.queues.iter().zip(experiment.link_ends()) {
+        if let (Some(parent), Qdisc::Dualpi2(asked)) = (queue.set_up_below, &end.qdisc) {
+            hosts.enter(queue.host)?;
+            let what = || format!("finding {}", queue.device);
+            let device = sys::device_index(&queue.device).context(what)?;
+            let socket = Socket::netlink().context(|| "opening a socket".to_owned())?;
+            let handle = queue.handle;
+            let place = Place {
+                device,
+                handle,
+                parent,
+            };
+            dualpi2::add(&socket, place, asked)?;
+        }
     }
     for queue in &job.queues {
         hosts.set_offloads(queue.host, &queue.device, queue.tso, queue.gro)?;

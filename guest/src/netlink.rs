@@ -1,4 +1,4 @@
-//! Counters of queueing disciplines over route netlink (RFC 3549; linux/rtnetlink.h,
+//! Queueing disciplines over route netlink: counters, options, set-up (RFC 3549; linux/rtnetlink.h,
 //! linux/gen_stats.h).
 
 use crate::cake;
@@ -7,12 +7,17 @@ use crate::error::{ErrorContext, GuestError};
 use crate::sys::Socket;
 use dumbbell_core::cake_samples::CakeState;
 use std::collections::HashMap;
+use std::io;
 
 const RTM_GETQDISC: u16 = 38;
 const RTM_NEWQDISC: u16 = 36;
+const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLM_F_REQUEST_DUMP: u16 = 0x1 | 0x300;
+const NLM_F_REQUEST_ACK: u16 = 0x1 | 0x4;
+const NLM_F_CREATE_EXCL: u16 = 0x400 | 0x200;
 const TCA_KIND: u16 = 1;
+const TCA_OPTIONS: u16 = 2;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
@@ -91,18 +96,111 @@ pub fn held(disciplines: &Disciplines) -> u64 {
 
 /// Requests all disciplines of the socket's namespace.
 pub fn disciplines(socket: &Socket) -> Result<Disciplines, GuestError> {
+    let mut found = Disciplines::new();
+    each_discipline(socket, &mut |body| {
+        found.insert((u32_at(body, 4), u32_at(body, 8)), entry(body));
+    })?;
+    Ok(found)
+}
+
+/// The options of a discipline (device index, handle) as attributes; None if it is not there.
+pub fn options(
+    socket: &Socket,
+    (device, handle): (u32, u32),
+) -> Result<Option<Vec<u8>>, GuestError> {
+    let mut found = None;
+    each_discipline(socket, &mut |body| {
+        if (u32_at(body, 4), u32_at(body, 8)) == (device, handle) {
+            found = attribute(&body[TCMSG..], TCA_OPTIONS).map(<[u8]>::to_vec);
+        }
+    })?;
+    Ok(found)
+}
+
+/// Whether a discipline is created or changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SetUp {
+    /// It must not be there.
+    Create,
+    /// It must be there.
+    Change,
+}
+
+/// Where a discipline is: the number of its device, its handle, and that of the class it is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Number of the device.
+    pub device: u32,
+    /// Handle.
+    pub handle: u32,
+    /// The class, or `TC_H_ROOT`.
+    pub parent: u32,
+}
+
+/// Creates or changes a discipline.
+pub fn set_up(
+    socket: &Socket,
+    set_up: SetUp,
+    place: Place,
+    kind: &str,
+    options: &[u8],
+) -> io::Result<()> {
+    let mut kind_text = kind.as_bytes().to_vec();
+    kind_text.push(0);
+    let mut body = vec![0u8; 4];
+    for number in [place.device, place.handle, place.parent, 0] {
+        body.extend(number.to_ne_bytes());
+    }
+    body.extend(written(TCA_KIND, &kind_text));
+    if !options.is_empty() {
+        body.extend(written(TCA_OPTIONS, options));
+    }
+    let flags = match set_up {
+        SetUp::Create => NLM_F_REQUEST_ACK | NLM_F_CREATE_EXCL,
+        SetUp::Change => NLM_F_REQUEST_ACK,
+    };
+    let mut request = ((HEADER + body.len()) as u32).to_ne_bytes().to_vec();
+    request.extend(RTM_NEWQDISC.to_ne_bytes());
+    request.extend(flags.to_ne_bytes());
+    request.extend([0; 8]);
+    request.extend(body);
+    socket.send(&request)?;
+    let mut buffer = [0u8; 1 << 12];
+    // The kernel answers in the call that asks.
+    while let Some(length) = socket.receive(&mut buffer)? {
+        let answer = &buffer[..length.min(buffer.len())];
+        if answer.len() >= HEADER + 4 && u16_at(answer, 4) == NLMSG_ERROR {
+            return match u32_at(answer, HEADER) as i32 {
+                0 => Ok(()),
+                error => Err(io::Error::from_raw_os_error(-error)),
+            };
+        }
+    }
+    Err(io::Error::other("no answer"))
+}
+
+/// An attribute, padded to four bytes.
+pub fn written(kind: u16, value: &[u8]) -> Vec<u8> {
+    let mut bytes = ((value.len() + 4) as u16).to_ne_bytes().to_vec();
+    bytes.extend(kind.to_ne_bytes());
+    bytes.extend(value);
+    bytes.resize(bytes.len().next_multiple_of(4), 0);
+    bytes
+}
+
+/// Requests all disciplines of the socket's namespace, and takes the body of each.
+fn each_discipline(socket: &Socket, take: &mut dyn FnMut(&[u8])) -> Result<(), GuestError> {
     let what = || "reading counters of queues".to_owned();
     let mut request = [0u8; HEADER + TCMSG];
     request[0..4].copy_from_slice(&((HEADER + TCMSG) as u32).to_ne_bytes());
     request[4..6].copy_from_slice(&RTM_GETQDISC.to_ne_bytes());
     request[6..8].copy_from_slice(&NLM_F_REQUEST_DUMP.to_ne_bytes());
     socket.send(&request).context(what)?;
-    let mut found = Disciplines::new();
     let mut buffer = vec![0u8; 1 << 16];
     // The kernel answers a dump synchronously, so no waiting is needed.
     while let Some(length) = socket.receive(&mut buffer).context(what)? {
-        if messages(&buffer[..length.min(buffer.len())], &mut found) {
-            return Ok(found);
+        if messages(&buffer[..length.min(buffer.len())], take) {
+            return Ok(());
         }
     }
     Err(GuestError::Internal(
@@ -110,8 +208,8 @@ pub fn disciplines(socket: &Socket) -> Result<Disciplines, GuestError> {
     ))
 }
 
-/// Parses messages. Returns whether the last one was among them.
-fn messages(mut bytes: &[u8], found: &mut Disciplines) -> bool {
+/// Takes the body of each message that has a discipline. Returns whether the last one was among them.
+fn messages(mut bytes: &[u8], take: &mut dyn FnMut(&[u8])) -> bool {
     while bytes.len() >= HEADER {
         let length = u32_at(bytes, 0) as usize;
         if length < HEADER || length > bytes.len() {
@@ -119,33 +217,32 @@ fn messages(mut bytes: &[u8], found: &mut Disciplines) -> bool {
         }
         match u16_at(bytes, 4) {
             NLMSG_DONE => return true,
-            RTM_NEWQDISC if length >= HEADER + TCMSG => {
-                let body = &bytes[HEADER..length];
-                let key = (u32_at(body, 4), u32_at(body, 8));
-                let attributes = &body[TCMSG..];
-                let kind = attribute(attributes, TCA_KIND).unwrap_or_default();
-                let kind = kind.strip_suffix(&[0]).unwrap_or(kind);
-                let kind = std::str::from_utf8(kind).unwrap_or_default();
-                let stats = attribute(attributes, TCA_STATS2);
-                let cake = stats
-                    .filter(|_| kind == "cake")
-                    .and_then(|stats| cake::read(attribute(stats, TCA_STATS_APP)?));
-                let mut counted = stats.map(|stats| counted(kind, stats)).unwrap_or_default();
-                if let Some(cake) = &cake {
-                    counted.own = XStats::of_cake(cake, counted.drops);
-                }
-                let found_here = QdiscEntry {
-                    parent: u32_at(body, 12),
-                    counted,
-                    cake,
-                };
-                found.insert(key, found_here);
-            }
+            RTM_NEWQDISC if length >= HEADER + TCMSG => take(&bytes[HEADER..length]),
             _ => {}
         }
         bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
     }
     false
+}
+
+fn entry(body: &[u8]) -> QdiscEntry {
+    let attributes = &body[TCMSG..];
+    let kind = attribute(attributes, TCA_KIND).unwrap_or_default();
+    let kind = kind.strip_suffix(&[0]).unwrap_or(kind);
+    let kind = std::str::from_utf8(kind).unwrap_or_default();
+    let stats = attribute(attributes, TCA_STATS2);
+    let cake = stats
+        .filter(|_| kind == "cake")
+        .and_then(|stats| cake::read(attribute(stats, TCA_STATS_APP)?));
+    let mut counted = stats.map(|stats| counted(kind, stats)).unwrap_or_default();
+    if let Some(cake) = &cake {
+        counted.own = XStats::of_cake(cake, counted.drops);
+    }
+    QdiscEntry {
+        parent: u32_at(body, 12),
+        counted,
+        cake,
+    }
 }
 
 fn counted(kind: &str, stats: &[u8]) -> QdiscCounters {
@@ -162,8 +259,15 @@ fn counted(kind: &str, stats: &[u8]) -> QdiscCounters {
         counted.backlog_bytes = u32_at(queue, 4);
         counted.drops = u32_at(queue, 8);
     }
+    // Of what was dropped at its limit dualpi2 says no more than this.
+    let queue = attribute(stats, TCA_STATS_QUEUE).filter(|queue| queue.len() >= 20);
+    let over_limit = queue.map_or(0, |queue| u32_at(queue, 16));
     if let Some(xstats) = attribute(stats, TCA_STATS_APP) {
-        counted.own = XStats::read(kind, counted.drops, xstats).unwrap_or_default();
+        let read = match kind {
+            "dualpi2" => XStats::of_dualpi2(counted.drops.wrapping_sub(over_limit), xstats),
+            _ => XStats::read(kind, counted.drops, xstats),
+        };
+        counted.own = read.unwrap_or_default();
     }
     counted
 }
@@ -203,14 +307,6 @@ pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
 mod tests {
     use super::*;
 
-    fn attr(kind: u16, body: &[u8]) -> Vec<u8> {
-        let mut bytes = ((body.len() + 4) as u16).to_ne_bytes().to_vec();
-        bytes.extend(kind.to_ne_bytes());
-        bytes.extend(body);
-        bytes.resize(bytes.len().next_multiple_of(4), 0);
-        bytes
-    }
-
     #[test]
     fn counters_are_found_among_other_attributes() {
         let basic = [
@@ -224,9 +320,9 @@ mod tests {
             .flat_map(|n| n.to_ne_bytes())
             .collect();
         let stats = [
-            attr(TCA_STATS_BASIC, &basic),
-            attr(2, &[1; 5]),
-            attr(TCA_STATS_QUEUE, &queue),
+            written(TCA_STATS_BASIC, &basic),
+            written(2, &[1; 5]),
+            written(TCA_STATS_QUEUE, &queue),
         ];
         let found = counted("pfifo", &stats.concat());
         let expected = QdiscCounters {
@@ -267,6 +363,6 @@ mod tests {
     fn broken_lengths_end_the_search() {
         assert_eq!(attribute(&[200, 0, 1, 0], 1), None);
         assert_eq!(attribute(&[0, 0, 1, 0], 1), None);
-        assert!(!messages(&[255; 20], &mut Disciplines::new()));
+        assert!(!messages(&[255; 20], &mut |_| panic!("there is none")));
     }
 }

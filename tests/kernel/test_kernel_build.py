@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import sys
+import tarfile
 import threading
 from pathlib import Path
 
@@ -312,6 +313,30 @@ def test_a_source_without_a_makefile(bench: Bench) -> None:
     (bench.source / "Makefile").unlink()
     with pytest.raises(BuildError, match="no VERSION and PATCHLEVEL"):
         build_kernel(bench.source)
+
+
+def test_a_patch_that_does_not_fit_is_named_with_the_versions_that_there_are(bench: Bench) -> None:
+    bench.is_of_version(6, 18)
+    (bench.source / "file").write_text("other\n")
+    with pytest.raises(BuildError) as refused:
+        build_kernel(bench.source)
+    said = str(refused.value)
+    assert said.startswith("our patch 0001.patch does not fit this source, Linux 6.18: ")
+    assert "5.15, 6.1, 6.12" in said
+
+
+@pytest.mark.parametrize("is_archive", [False, True])
+def test_a_source_that_has_more_is_built_with_more(bench: Bench, is_archive: bool) -> None:
+    (bench.source / "net/ipv4").mkdir(parents=True)
+    (bench.source / "net/ipv4/Kconfig").write_text("config TCP_CONG_PRAGUE\n\ttristate\n")
+    source = bench.source
+    if is_archive:
+        source = bench.source.with_name("linux.tar")
+        with tarfile.open(source, "w") as archive:
+            archive.add(bench.source, "linux")
+    info = build_kernel(source, name="l4s")
+    assert info.optional == ("CONFIG_TCP_CONG_PRAGUE",)
+    assert find_kernel(name="l4s") == info
 
 
 def test_of_a_later_version_patches_take_the_place_of_those_of_the_same_name() -> None:

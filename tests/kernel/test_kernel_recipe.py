@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 
 from dumbbell.backends.kernel.build import _set_hz
-from dumbbell.backends.kernel.recipe import Recipe, options_not_taken, recipe_for
+from dumbbell.backends.kernel.recipe import (
+    OLDER,
+    Recipe,
+    optional_options,
+    options_not_taken,
+    recipe_for,
+)
 from dumbbell.backends.kernel.selftest import CONTROLLERS, QDISCS
 from dumbbell.errors import RunError
 
@@ -81,3 +87,25 @@ def test_setting_the_frequency(tmp_path: Path) -> None:
     kconfig.write_text("config HZ\n\tint\n\tdefault 60 if X\n")
     with pytest.raises(RunError, match=r"Linux 6\.1"):
         _set_hz(kconfig, 250)
+
+
+def test_an_older_version_has_the_patches_and_options_that_it_calls_otherwise() -> None:
+    usual, older = recipe_for(), recipe_for(OLDER)
+    assert [file.name for file in older.patches] == [file.name for file in usual.patches]
+    own = {file.name[:4] for file in older.patches if file.parent.name == OLDER}
+    assert own == {"0001", "0009", "0010"}
+    assert recipe_for("5.10") == recipe_for("6.0") == older
+    assert older.wanted()["CONFIG_RANDOM_TRUST_CPU"] is None
+    assert usual.wanted()["CONFIG_RANDOM_TRUST_CPU"] == "y"
+
+
+def test_options_that_only_some_sources_have_are_taken_from_those() -> None:
+    kconfig = "config NET_SCH_PIE\n\ttristate\n\nconfig NET_SCH_DUALPI2\n\ttristate\n"
+    assert optional_options([kconfig]) == ["CONFIG_NET_SCH_DUALPI2"]
+    assert optional_options(["config NET_SCH_DUALPI2_MORE\n", ""]) == []
+    usual = recipe_for()
+    assert usual.taking([]).digest == usual.digest
+    taken = usual.taking(optional_options([kconfig]))
+    assert taken.digest != usual.digest
+    assert taken.wanted()["CONFIG_NET_SCH_DUALPI2"] == "y"
+    assert "CONFIG_NET_SCH_DUALPI2" not in usual.wanted()

@@ -41,15 +41,25 @@ End = Mapping[str, Any]
 """A direction of a link, as the resolved description has it."""
 
 
-def queue_lines(end: End, device: str) -> list[str]:
-    """Arguments of ``tc`` that set up the queue of an interface."""
+def queue_lines(end: End, device: str, *, has_discipline: bool = True) -> list[str]:
+    """Arguments of ``tc`` that set up the queue of an interface.
+
+    Args:
+        end: The direction of the link.
+        device: Its interface.
+        has_discipline: Whether the discipline is among them, and not the shaper around it alone.
+    """
     stab = _size_table(end)
     if not end["rate_bps"]:
+        if not has_discipline:
+            return []
         return units.qdisc_lines(end["qdisc"], device=device, handle=QUEUE_HANDLE, options=stab)
     handle = f"{SHAPER_HANDLE:x}:"
-    inside = units.qdisc_lines(
-        end["qdisc"], device=device, parent=f"{handle}1", handle=QUEUE_HANDLE
-    )
+    inside = []
+    if has_discipline:
+        inside = units.qdisc_lines(
+            end["qdisc"], device=device, parent=f"{handle}1", handle=QUEUE_HANDLE
+        )
     return [
         _words(f"qdisc add dev {device} root handle {handle}", stab, "htb default 1"),
         f"class add dev {device} parent {handle} classid {handle}1 {_htb(end)}",

@@ -13,6 +13,7 @@ from typing import Any, Final
 from dumbbell import _engine
 from dumbbell.backends.base import Batch, BatchProgress, Cost, Job, Outcome
 from dumbbell.backends.kernel.cache import KernelInfo, require_kernel
+from dumbbell.backends.kernel.capabilities import capabilities_for
 from dumbbell.backends.kernel.captures import CAPTURE, captures, kept_files
 from dumbbell.backends.kernel.confinement import ConfinementMethod, best_confinement
 from dumbbell.backends.kernel.controllers import built_modules, module_versions
@@ -110,7 +111,7 @@ class Kernel:
         except _engine.SpecInvalid as error:
             raise SpecError(error.path, error.value, error.allowed, error.hint) from None
         resolved = json.loads(resolved_json)
-        check_kernel_can(resolved)
+        check_kernel_can(resolved, capabilities_for(resolved))
         kernel_of(resolved)
         guest_program()
         built_modules(resolved_json)

@@ -37,8 +37,10 @@ from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.module_tree import keep_module_tree, module_tree
 from dumbbell.backends.kernel.recipe import (
     HZ_CHOICES,
+    OLDER,
     VERSIONS,
     Recipe,
+    optional_options,
     options_not_taken,
     recipe_for,
 )
@@ -76,6 +78,7 @@ _LEFT_OUT = (
     *(f"arch/{name}/*.[chS]" for name in _OTHER_ARCHITECTURES),
     *(f"arch/{name}/boot/*" for name in _OTHER_ARCHITECTURES),
 )
+_KCONFIGS = ("net/sched/Kconfig", "net/ipv4/Kconfig")
 _DEBIANS = re.compile(r"linux-source-(\d+\.\d+)\.tar\.xz")
 _COMPILED = re.compile(r"^  (?:CC|AS)\s+(\S+)")
 
@@ -136,7 +139,7 @@ def build_kernel(
     tell = on_progress or _silent
     tell("hashing the source", 0, 1)
     found = Source(path, _source_digest(path), _source_version(path, version))
-    recipe = recipe_for(found.version)
+    recipe = recipe_for(found.version).taking(_optional_options(found))
     compiler = _compiler()
     if own_name == found.version:
         own_name = ""
@@ -174,6 +177,7 @@ def build_kernel(
                 built_at=datetime.now(UTC).isoformat(timespec="seconds"),
                 build_s=round(time.monotonic() - began, 1),
                 own_name=own_name,
+                optional=recipe.optional,
             )
             (kernel.parent / INFO).write_text(info.to_json(), encoding="utf-8")
             _keep_for_modules(tree, kernel, key)
@@ -253,20 +257,29 @@ def _source_version(path: Path, version: str | None) -> str:
     elif path.is_dir():
         found = _makefile_version(_text_of(path / "Makefile"))
     else:
-        done = subprocess.run(
-            [
-                *["tar", "-x", "-O", "--wildcards", "--no-wildcards-match-slash", "-f"],
-                path,
-                "*/Makefile",
-            ],
-            capture_output=True,
-            check=False,
-            env=build_environment(),
-        )
-        found = _makefile_version(done.stdout.decode("utf-8", "replace"))
+        found = _makefile_version(_from_archive(path, "*/Makefile"))
     if version is not None and version != found:
         raise SpecError("version", version, f"{found}, which is what {path} has")
     return found
+
+
+def _optional_options(source: Source) -> list[str]:
+    """The optional options that a source has; the versions that are packaged have none."""
+    path = source.path
+    if path.parent == SOURCES and _DEBIANS.fullmatch(path.name):
+        return []
+    if path.is_dir():
+        return optional_options(_text_of(path / name) for name in _KCONFIGS)
+    return optional_options([_from_archive(path, *(f"*/{name}" for name in _KCONFIGS))])
+
+
+def _from_archive(archive: Path, *patterns: str) -> str:
+    """The text of the files of an archive that match the patterns, one after the other."""
+    options = ["-x", "-O", "--wildcards", "--no-wildcards-match-slash", "-f", str(archive)]
+    done = subprocess.run(
+        ["tar", *options, *patterns], capture_output=True, check=False, env=build_environment()
+    )
+    return done.stdout.decode("utf-8", "replace")
 
 
 def _text_of(file: Path) -> str:
@@ -420,7 +433,14 @@ def _prepare(tree: Path, recipe: Recipe, version: str, hz: int, folder: Path) ->
     for patch in recipe.patches:
         # Other point releases may have other lines around a patch, but the lines it changes must
         # exist.
-        _run(["patch", "-p1", "--forward", "--fuzz=2", "-i", str(patch.resolve())], tree)
+        try:
+            _run(["patch", "-p1", "--forward", "--fuzz=2", "-i", str(patch.resolve())], tree)
+        except BuildError as error:
+            versions = ", ".join((OLDER, *VERSIONS))
+            raise BuildError(
+                f"our patch {patch.name} does not fit this source, Linux {version}: the patches "
+                f"are for {versions} and what has the same lines there\n{error}"
+            ) from None
     _set_hz(tree / "arch/um/Kconfig", hz)
     fragment = folder / "fragment"
     fragment.write_text(recipe.options(), encoding="utf-8")

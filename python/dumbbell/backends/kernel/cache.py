@@ -36,7 +36,9 @@ class KernelMissingError(DumbbellError):
 
 @dataclass(frozen=True, slots=True)
 class KernelInfo:
-    """A kernel in the cache. All fields except the path and the last two follow from its sources.
+    """A kernel in the cache.
+
+    All fields except the path and the time and length of the build follow from its sources.
 
     Attributes:
         path: Path of the program.
@@ -52,6 +54,7 @@ class KernelInfo:
         built_at: Time of the build (UTC).
         build_s: Wall time of the build.
         own_name: The user's name for it; empty if it is called by its version.
+        optional: Options that its source has and others have not.
     """
 
     path: Path
@@ -67,6 +70,7 @@ class KernelInfo:
     built_at: str
     build_s: float
     own_name: str = ""
+    optional: tuple[str, ...] = ()
 
     @property
     def version(self) -> str:
@@ -82,7 +86,7 @@ class KernelInfo:
     @property
     def is_current(self) -> bool:
         """Whether it was built by the current recipe."""
-        return self.recipe == recipe_for(self.version).digest
+        return self.recipe == recipe_for(self.version).taking(self.optional).digest
 
     def to_json(self) -> str:
         """All fields except the path, which is where this is written."""
@@ -100,6 +104,7 @@ def read_kernel(folder: Path) -> KernelInfo | None:
     """Read the kernel in a folder of the cache; None if it is incomplete."""
     try:
         fields = json.loads((folder / INFO).read_text(encoding="utf-8"))
+        fields["optional"] = tuple(fields.get("optional", ()))
         info = KernelInfo(path=folder / KERNEL, **fields)
         whole = info.path.stat().st_size == info.size_bytes and os.access(info.path, os.X_OK)
     except (OSError, ValueError, TypeError):

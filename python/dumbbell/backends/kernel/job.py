@@ -21,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell import units
+from dumbbell.backends.kernel.capabilities import USUAL, Capabilities
+from dumbbell.backends.kernel.dualpi2 import check_dualpi2, disciplines, set_up_below
 from dumbbell.backends.kernel.login import Login, subnet_routes
 from dumbbell.backends.kernel.observed_queues import (
     copies_lines,
@@ -74,18 +76,24 @@ _LOGIN_SETTINGS = {"net/ipv4/ip_default_ttl": "64"}
 """Linux's default, which ping prints."""
 
 
-def check_kernel_can(resolved: Mapping[str, Any]) -> None:
+def check_kernel_can(resolved: Mapping[str, Any], has: Capabilities = USUAL) -> None:
     """Refuse features that the guest does not implement.
+
+    Args:
+        resolved: The description.
+        has: What its kernel has besides what all have.
 
     Raises:
         SpecError: The kernel cannot run it.
     """
     for index, link in enumerate(resolved["links"]):
         for direction in ("forward", "reverse"):
-            _check_end(f"links[{index}].{direction}", link[direction])
+            path = f"links[{index}].{direction}"
+            _check_end(path, link[direction])
+            check_dualpi2(path, link[direction], has.dualpi2)
     if len(resolved["flows"]) > MOST_FLOWS:
         raise SpecError("flows", len(resolved["flows"]), f"at most {MOST_FLOWS} on the kernel")
-    check_tcp(resolved)
+    check_tcp(resolved, has)
     check_offloads(resolved)
     _check_sizes(resolved)
     _check_own_links(resolved)
@@ -135,16 +143,6 @@ def job(
     return made.to_json(resolved_json, replication, output, more)
 
 
-def _disciplines(qdisc: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The discipline and all disciplines inside it."""
-    yield qdisc
-    inside = [qdisc.get("child"), *qdisc.get("children", ())]
-    inside += [each["child"] for each in qdisc.get("classes", ())]
-    for child in inside:
-        if child:
-            yield from _disciplines(child)
-
-
 def _check_end(path: str, end: Mapping[str, Any]) -> None:
     check_trace(path, end)
     _check_delay(f"{path}.delay", end["delay_ns"])
@@ -167,20 +165,13 @@ def _check_end(path: str, end: Mapping[str, Any]) -> None:
     if end["rate_bps"] and end["qdisc"]["kind"] == "noqueue":
         allowed = 'noqueue with rate = "inf" on the kernel, which has it as the root alone'
         raise SpecError(f"{path}.qdisc", "noqueue", allowed)
-    for qdisc in _disciplines(end["qdisc"]):
+    for qdisc in disciplines(end["qdisc"]):
         if qdisc.get("linux_3_14"):
             raise SpecError(
                 f"{path}.qdisc",
                 "linux_3_14",
                 "today's pie on the kernel: the word is not one of tc",
                 "dq_rate_estimator",
-            )
-        if qdisc["kind"] == "dualpi2":
-            raise SpecError(
-                f"{path}.qdisc",
-                "dualpi2",
-                "a discipline of Linux 6.12 and before on the kernel (dualpi2 came with 6.17);"
-                " the simulator has it",
             )
 
 
@@ -268,7 +259,7 @@ def _check_stamps(resolved: Mapping[str, Any]) -> None:
             for start, end in [(flow["from"], flow["to"]), (flow["to"], flow["from"])]
         ]
         for queue in (queue for way in ways for queue in way[1:]):
-            for qdisc in _disciplines(ends[queue]["qdisc"]):
+            for qdisc in disciplines(ends[queue]["qdisc"]):
                 for field, word in _STAMPED_FQ.items() if qdisc["kind"] == "fq" else ():
                     if qdisc.get(field) is not None:
                         raise SpecError(
@@ -376,6 +367,7 @@ class _Job:
             "propagation": delay if self._delays(interface.queue) else None,
             "tso": self._ends[interface.queue].get("tso", False),
             "gro": "gro_ns" in self._ends[far.queue],
+            **set_up_below(self._ends[interface.queue]),
         }
 
     def _pairs(self) -> Iterator[str]:
@@ -484,7 +476,8 @@ class _Job:
 
     def _tc(self, interface: Interface) -> Iterator[str]:
         """Lines for the queue of an interface, then for the delay of its incoming packets."""
-        yield from queue_lines(self._ends[interface.queue], interface.device)
+        end = self._ends[interface.queue]
+        yield from queue_lines(end, interface.device, has_discipline=not set_up_below(end))
         far = self._far(interface)
         delays = self._delays(far.queue)
         if delays:

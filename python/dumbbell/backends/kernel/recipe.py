@@ -1,15 +1,17 @@
 """The recipe of a kernel: the configuration fragment and our patches.
 
-Both are written for the oldest version. For a later version, ``patches/6.12`` holds the patches
+Both are written for the default version. For a later version, ``patches/6.12`` holds the patches
 that differ from that version on, under the same names (empty if a patch is not needed), and
-``6.12.config`` the options that have other names.
+``6.12.config`` the options that have other names. ``patches/5.15`` and ``5.15.config`` are the same
+for versions before 6.1. ``optional.config`` has the options that only some sources have.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 FOLDER = Path(__file__).with_name("recipe")
@@ -17,7 +19,10 @@ FOLDER = Path(__file__).with_name("recipe")
 """
 
 VERSIONS = ("6.1", "6.12")
-"""Versions of Linux that are built and tested; the first is the default and the oldest."""
+"""Versions of Linux that are built and tested; the first is the default."""
+
+OLDER = "5.15"
+"""An older version with patches of its own, for trees that were not brought to a later one."""
 
 HZ_CHOICES = (1000, 250, 100)
 """Timer frequencies; the first is the default."""
@@ -32,25 +37,34 @@ class Recipe:
     Attributes:
         fragment: File with the wanted options.
         patches: Patches in order of application.
-        later: Option files of later versions, which override earlier ones.
+        later: Option files of other versions, which override earlier ones.
+        optional: Options of ``optional.config`` that the source has.
     """
 
     fragment: Path
     patches: tuple[Path, ...]
     later: tuple[Path, ...] = ()
+    optional: tuple[str, ...] = ()
+
+    def taking(self, optional: Iterable[str]) -> Recipe:
+        """The recipe for a source that has these optional options."""
+        return replace(self, optional=tuple(sorted(optional)))
 
     @property
     def digest(self) -> str:
-        """Hash of all files."""
+        """Hash of all files, and of the optional options if there are any."""
         digest = hashlib.sha256(_STEPS.encode())
         for file in (self.fragment, *self.later, *self.patches):
             content = file.read_bytes()
             digest.update(f"{file.name} {len(content)}\n".encode() + content)
+        for option in self.optional:
+            digest.update(f"{option}=y\n".encode())
         return digest.hexdigest()
 
     def options(self) -> str:
         """All fragments merged; later lines override earlier ones for the same option."""
-        return "".join(file.read_text(encoding="utf-8") for file in (self.fragment, *self.later))
+        texts = [file.read_text(encoding="utf-8") for file in (self.fragment, *self.later)]
+        return "".join([*texts, *(f"{option}=y\n" for option in self.optional)])
 
     def wanted(self) -> dict[str, str | None]:
         """Required value of each option; None for options that must be off."""
@@ -66,8 +80,8 @@ class Recipe:
 def recipe_for(version: str = VERSIONS[0], folder: Path = FOLDER) -> Recipe:
     """The recipe for a version of Linux.
 
-    A version that is not in `VERSIONS` gets the recipe of the newest one before it, whose patches
-    may apply.
+    A version that is not in `VERSIONS` gets the recipe of the newest one before it, and one before
+    all of them that of `OLDER`; its patches may apply.
 
     Args:
         version: Such as ``6.12``.
@@ -75,12 +89,25 @@ def recipe_for(version: str = VERSIONS[0], folder: Path = FOLDER) -> Recipe:
     """
     patches = {file.name: file for file in (folder / "patches").glob("*.patch")}
     later = []
-    for each in VERSIONS[1:]:
-        if version_numbers(each) <= version_numbers(version):
+    is_older = version_numbers(version) < version_numbers(VERSIONS[0])
+    for each in (OLDER,) if is_older else VERSIONS[1:]:
+        if is_older or version_numbers(each) <= version_numbers(version):
             patches |= {file.name: file for file in (folder / "patches" / each).glob("*.patch")}
             later += [file for file in (folder / f"{each}.config",) if file.is_file()]
     chosen = tuple(patches[name] for name in sorted(patches) if patches[name].stat().st_size)
     return Recipe(folder / "dumbbell.config", chosen, tuple(later))
+
+
+def optional_options(kconfigs: Iterable[str], folder: Path = FOLDER) -> list[str]:
+    """The options of ``optional.config`` that the texts of Kconfig files define.
+
+    Args:
+        kconfigs: Their texts.
+        folder: Folder of the recipes.
+    """
+    text = (folder / "optional.config").read_text(encoding="utf-8")
+    defined = {name for each in kconfigs for name in re.findall(r"(?m)^config (\w+)$", each)}
+    return [name for name in re.findall(r"(?m)^(CONFIG_\w+)=y$", text) if name[7:] in defined]
 
 
 def version_numbers(version: str) -> tuple[int, ...]:

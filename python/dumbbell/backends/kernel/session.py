@@ -25,6 +25,7 @@ from typing import Any, Self
 from dumbbell.backends.base import Job
 from dumbbell.backends.kernel import command_not_found
 from dumbbell.backends.kernel.backend import Kernel, kernel_of, kernel_seed
+from dumbbell.backends.kernel.capabilities import capabilities_for
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
 from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.job import check_kernel_can, job
@@ -92,7 +93,7 @@ class Session:
         self._json = resolved_json
         self._limits = limits or Limits()
         resolved = json.loads(resolved_json)
-        check_kernel_can(resolved)
+        check_kernel_can(resolved, capabilities_for(resolved))
         self._kernel = kernel_of(resolved)
         guest_program()
         host_tools()

@@ -19,6 +19,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from dumbbell.backends.kernel.capabilities import USUAL, Capabilities
 from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved, linux
 from dumbbell.spec.keys import Key
@@ -37,6 +38,8 @@ BUFFERS = {
 smaller ones.
 """
 
+_ACCURATE_ECN = "3"
+"""Of ``net.ipv4.tcp_ecn``: accurate ECN is asked for and accepted (ip-sysctl of Linux 6.18)."""
 _HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
 _BY_KERNEL: Mapping[str, Sequence[Key]] = {
     kernel: [each for each in SETTINGS.values() if each.kernel == kernel]
@@ -48,8 +51,12 @@ _DEFAULT_WINDOW_PKTS: int = SETTINGS["initial_window"].default
 _DEFAULT_MIN_RTO_NS: int = SETTINGS["min_rto"].default
 
 
-def check_tcp(resolved: Mapping[str, Any]) -> None:
+def check_tcp(resolved: Mapping[str, Any], has: Capabilities = USUAL) -> None:
     """Refuse settings that the kernel lacks, or has only for a whole host.
+
+    Args:
+        resolved: The description.
+        has: What its kernel has besides what all have.
 
     Raises:
         SpecError: The kernel cannot run it.
@@ -67,10 +74,10 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
             value = f"{tcp['packet_memory_bytes']}B"
             allowed = f"{_PACKET_MEMORY_BYTES}B on the kernel, which has its own"
             raise SpecError(f"{path}.packet_memory", value, allowed)
-        if tcp["ecn"] == "accurate":
-            allowed = "true or false: Linux has accurate ECN (RFC 9768) since 6.18"
+        if tcp["ecn"] == "accurate" and not has.accurate_ecn:
+            allowed = "true or false: the kernel has no accurate ECN (RFC 9768), as Linux from 6.18"
             raise SpecError(f"{path}.ecn", "accurate", allowed)
-        controller = _checked_controller(path, tcp)
+        controller = _checked_controller(path, tcp, has)
         if tcp["pacing"] is False and controller == "bbr":
             raise SpecError(f"{path}.pacing", "false", "true or auto: bbr paces on the kernel")
         shared: list[tuple[Key, tuple[str, ...]]] = [
@@ -92,13 +99,13 @@ def check_tcp(resolved: Mapping[str, Any]) -> None:
                 raise SpecError(f"{path}.{setting.name}", str(found), allowed)
 
 
-def _checked_controller(path: str, tcp: Mapping[str, Any]) -> str:
+def _checked_controller(path: str, tcp: Mapping[str, Any], has: Capabilities) -> str:
     """The kernel's name of the controller; a C file by its reference."""
     named = tcp["congestion_control"]
     controller = own_name(named)
     if is_c_file(tcp):
         return controller
-    if controller not in LINUX_CONTROLLERS:
+    if controller not in LINUX_CONTROLLERS and controller not in has.controllers:
         allowed = f"{one_of(LINUX_CONTROLLERS)}, or file:NAME.c"
         hint = nearest(controller, LINUX_CONTROLLERS)
         raise SpecError(f"{path}.congestion_control", named, allowed, hint)
@@ -127,7 +134,9 @@ def host_settings(resolved: Mapping[str, Any], host: str) -> dict[str, str]:
             return {
                 "net/ipv4/tcp_sack": _bit(tcp.sack),
                 "net/ipv4/tcp_timestamps": _bit(tcp.timestamps),
-                "net/ipv4/tcp_ecn": _bit(tcp.ecn is True),
+                "net/ipv4/tcp_ecn": (
+                    _ACCURATE_ECN if tcp.ecn == "accurate" else _bit(tcp.ecn is True)
+                ),
                 "net/ipv4/tcp_recovery": _bit(tcp.rack),
                 # Tail loss probes, which are part of RACK-TLP (RFC 8985).
                 "net/ipv4/tcp_early_retrans": "3" if tcp.rack else "0",
