@@ -7,8 +7,8 @@ If parts depend on each other, or a run is reduced to several numbers, write `Pa
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from dumbbell.claims import (
     Ratio,
     Runs,
     Sides,
+    Verdict,
     judge,
 )
 from dumbbell.claims.glyphs import Origin, Side, Stated
@@ -95,6 +96,9 @@ class Trial:
         runs: Replications of each arm.
         words: Explanation, a sentence beside the verdict.
         is_for_kernel: Whether the kernel can run it.
+        compared: Experiments by which the backends are compared, where those of `arms` are too long
+            for the kernel; the kernel then runs only these.
+        compared_runs: Replications of each of these on either backend.
     """
 
     id: str
@@ -117,6 +121,8 @@ class Trial:
     runs: int
     words: str = ""
     is_for_kernel: bool = True
+    compared: Mapping[str, Experiment] = field(default_factory=dict)
+    compared_runs: int = 5
 
     @property
     def claim(self) -> Claim[Any]:
@@ -174,13 +180,16 @@ class TrialPart(Part[Found]):
 
     def is_wanted(self, options: StudyOptions) -> bool:
         """Whether its backend is requested and can run it."""
-        can = self.backend == "sim" or self.trial.is_for_kernel
-        return can and self.backend in options.backends
+        return (self.backend == "sim" or self._on_kernel) and self.backend in options.backends
 
     def on_kernel(self) -> Iterable[Experiment]:
         """See `Part`."""
-        if self.backend == "kernel" and self.trial.is_for_kernel:
+        if self.backend == "kernel" and self._on_kernel:
             yield from self.trial.arms.values()
+
+    @property
+    def _on_kernel(self) -> bool:
+        return self.trial.is_for_kernel and not self.trial.compared
 
     def run(self, runner: Runner) -> Found:
         """See `Part`."""
@@ -203,6 +212,49 @@ class TrialPart(Part[Found]):
     def runs(self, found: Found) -> Mapping[str, Run]:
         """See `Part`."""
         return {f"{self.name}: {arm}": found.run(arm) for arm in found.arms}
+
+    @property
+    def first_point(self) -> Estimate:
+        """The first claimed quantity, with its 95 % interval."""
+        return estimate_of(next(iter(self.trial.points(self.found).values())))
+
+
+class ComparedPart(Part[Mapping[str, Found]]):
+    """The experiments of a trial by which the backends are compared, on both of them."""
+
+    def __init__(self, trial: Trial) -> None:
+        """Set the trial."""
+        self.name = f"{trial.id}, compared"
+        self.trial = trial
+
+    def is_wanted(self, options: StudyOptions) -> bool:
+        """Whether the kernel is requested; the simulator's side is then run, too."""
+        return bool(self.trial.compared) and "kernel" in options.backends
+
+    def on_kernel(self) -> Iterable[Experiment]:
+        """See `Part`."""
+        yield from self.trial.compared.values()
+
+    def run(self, runner: Runner) -> Mapping[str, Found]:
+        """See `Part`."""
+        trial = self.trial
+        amount = Amount[str](trial.compared_runs)
+        return {
+            where: runner.replicate(
+                trial.compared, trial.number, amount, task=self.name, backend=where, keep=1
+            )
+            for where in BACKENDS
+        }
+
+    def judge(self, found: Mapping[str, Found]) -> Iterable[Judged]:
+        """The agreement, an experiment each."""
+        trial = self.trial
+        if trial.agreement is not None:
+            yield from _agreements(trial, trial.compared, trial.agreement, **found)
+
+    def runs(self, found: Mapping[str, Found]) -> Mapping[str, Run]:
+        """See `Part`."""
+        return {f"{self.name}: {arm}": found["kernel"].run(arm) for arm in self.trial.compared}
 
 
 class ShortStudy(Reproduction):
@@ -227,7 +279,10 @@ class ShortStudy(Reproduction):
         """Nothing is run yet."""
         super().__init__(options)
         self.trials = self.tried()
-        self.parts = [TrialPart(each, where) for each in self.trials for where in BACKENDS]
+        self.parts = [
+            *(TrialPart(each, where) for each in self.trials for where in BACKENDS),
+            *(ComparedPart(each) for each in self.trials),
+        ]
 
     def run_all(self) -> None:
         """See `Reproduction`; also compares the backends for trials that both have run."""
@@ -236,11 +291,15 @@ class ShortStudy(Reproduction):
         for trial in self.trials:
             both = [found[key] for where in BACKENDS if (key := (trial.id, where)) in found]
             if trial.agreement is not None and len(both) == len(BACKENDS):
-                self.judged += _agreements(trial, trial.agreement, *both)
+                self.judged += _agreements(trial, trial.arms, trial.agreement, *both)
 
     @abstractmethod
     def tried(self) -> Sequence[Trial]:
         """The trials for the options."""
+
+    def verdicts(self, of: Container[str]) -> dict[str, Verdict]:
+        """Verdicts of the claims of these ids."""
+        return {each.claim.id: each.verdict for each in self.judged if each.claim.id in of}
 
     @property
     def runs_per_network(self) -> int:
@@ -317,16 +376,35 @@ class ShortStudy(Reproduction):
             commands={name: list(testbed_lines(each)) for name, each in shown.items()},
             **self.said(),
         )
-        return replace(report, values=[self.table()])
+        mine = [self.table()] if self.finished_trials() else []
+        return replace(report, values=[*mine, *self.compared_tables(), *report.values])
+
+    def compared_tables(self) -> Iterable[ValueTable]:
+        """The numbers of both backends where shorter runs compare them."""
+        parts = [part for part in self.finished() if isinstance(part, ComparedPart)]
+        rows = [
+            ValueRow(
+                part.trial.label or part.trial.id,
+                part.trial.unit,
+                [student_interval(part.found[where].values(arm)) for where in BACKENDS],
+            )
+            for part in parts
+            for arm in part.trial.compared
+        ]
+        if rows:
+            caption = "Means over the runs by which the backends are compared."
+            yield ValueTable("Beside the kernel", list(BACKENDS.values()), rows, caption)
 
     def figures_of_parts_together(self) -> Iterable[Figure]:
         """The one figure."""
-        if self.finished():
+        if self.finished_trials():
             yield self.figure()
 
 
-def _agreements(trial: Trial, rule: Agreement, sim: Found, kernel: Found) -> Iterable[Judged]:
-    for arm in trial.arms:
+def _agreements(
+    trial: Trial, arms: Iterable[str], rule: Agreement, sim: Found, kernel: Found
+) -> Iterable[Judged]:
+    for arm in arms:
         claim = Claim(
             id=f"{trial.id}-agreement",
             statement=f"{trial.statement} is the same on both backends ({arm})",
