@@ -108,7 +108,7 @@ def line(
 def trial(seed: int, cell: Cell) -> Trial:
     """Return a cell of the figure as a trial."""
     (low, high), panel, (name, bdps, flows) = printed(cell), PANELS[cell[0]], cell
-    short = line(seed, cell, length_s=COMPARED_S, tcp={}, guest="module")
+    short = line(seed, cell, length_s=COMPARED_S, tcp={})
     return Trial(
         id=cell_id(cell), label=f"{panel.words}, {flows} BBR",
         source=f"Sarpkaya, Srivastava, Fund and Panwar 2025, figure 2{name}",

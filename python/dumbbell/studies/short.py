@@ -47,6 +47,10 @@ from dumbbell.studies.shape import Amount, Part, Runner
 from dumbbell.tables import Run
 
 BACKENDS = {"sim": "simulator", "kernel": "Linux kernel"}
+FEWEST_TO_AGREE = 5
+"""Runs of a backend by which `Agreement` decides."""
+LEAST_MARGINS = {"1": 0.005, "ms": 0.5}
+"""Margins of agreement by unit where the relative one is smaller."""
 Found = Replications[str, float]
 Points = Mapping[str, Runs | Ratio]
 """Numbers of all runs, by setting."""
@@ -88,17 +92,18 @@ class Trial:
         rule: Rule instead of the derived one.
         fact: Claims of one fact are counted once.
         beside: Additional numbers to show, without a verdict.
-        agreement: Margin of agreement of the backends, if both are requested.
+        agreement: Margin of agreement of the backends in each claimed quantity, if both are
+            requested; None for that of the study.
         arms: Experiments by their names for readers.
         number: Reduces a run to the number: a module-level function, or a partial of one.
         unit: Unit of the claimed value.
         points: Computes the claimed quantities from the numbers of all runs.
         runs: Replications of each arm.
+        kernel_runs: The same on the kernel, at most ``runs``.
         words: Explanation, a sentence beside the verdict.
         is_for_kernel: Whether the kernel can run it.
         compared: Experiments by which the backends are compared, where those of `arms` are too long
-            for the kernel; the kernel then runs only these.
-        compared_runs: Replications of each of these on either backend.
+            for the kernel; the kernel then runs only these, and both ``kernel_runs`` times.
     """
 
     id: str
@@ -119,10 +124,10 @@ class Trial:
     unit: str = "1"
     points: Callable[[Found], Points] = of_each_arm
     runs: int
+    kernel_runs: int = FEWEST_TO_AGREE
     words: str = ""
     is_for_kernel: bool = True
     compared: Mapping[str, Experiment] = field(default_factory=dict)
-    compared_runs: int = 5
 
     @property
     def claim(self) -> Claim[Any]:
@@ -197,7 +202,9 @@ class TrialPart(Part[Found]):
         return runner.replicate(
             trial.arms,
             trial.number,
-            Amount[str](trial.runs),
+            Amount[str](
+                trial.runs if self.backend == "sim" else min(trial.kernel_runs, trial.runs)
+            ),
             task=self.name,
             backend=self.backend,
             keep=1,
@@ -212,6 +219,11 @@ class TrialPart(Part[Found]):
     def runs(self, found: Found) -> Mapping[str, Run]:
         """See `Part`."""
         return {f"{self.name}: {arm}": found.run(arm) for arm in found.arms}
+
+    @property
+    def experiments(self) -> Mapping[str, Experiment]:
+        """What it runs."""
+        return self.trial.arms
 
     @property
     def first_point(self) -> Estimate:
@@ -231,14 +243,19 @@ class ComparedPart(Part[Mapping[str, Found]]):
         """Whether the kernel is requested; the simulator's side is then run, too."""
         return bool(self.trial.compared) and "kernel" in options.backends
 
+    @property
+    def experiments(self) -> Mapping[str, Experiment]:
+        """What it runs."""
+        return self.trial.compared
+
     def on_kernel(self) -> Iterable[Experiment]:
         """See `Part`."""
-        yield from self.trial.compared.values()
+        yield from self.experiments.values()
 
     def run(self, runner: Runner) -> Mapping[str, Found]:
         """See `Part`."""
         trial = self.trial
-        amount = Amount[str](trial.compared_runs)
+        amount = Amount[str](trial.kernel_runs)
         return {
             where: runner.replicate(
                 trial.compared, trial.number, amount, task=self.name, backend=where, keep=1
@@ -248,9 +265,8 @@ class ComparedPart(Part[Mapping[str, Found]]):
 
     def judge(self, found: Mapping[str, Found]) -> Iterable[Judged]:
         """The agreement, an experiment each."""
-        trial = self.trial
-        if trial.agreement is not None:
-            yield from _agreements(trial, trial.compared, trial.agreement, **found)
+        points = (of_each_arm(found[where]) for where in BACKENDS)
+        yield from _agreements(self.trial, self.trial.agreement, *points)
 
     def runs(self, found: Mapping[str, Found]) -> Mapping[str, Run]:
         """See `Part`."""
@@ -267,6 +283,8 @@ class ShortStudy(Reproduction):
         done: Description of the experiments, a paragraph.
         notes: Parameters that the source does not give, with the chosen values; a paragraph each.
         labels: What the labels of the figure mean, in sentences for its caption.
+        agrees_within: Relative margin of agreement of the backends for trials without their own;
+            None for no comparison.
     """
 
     source: ClassVar[str]
@@ -274,6 +292,7 @@ class ShortStudy(Reproduction):
     done: ClassVar[str]
     notes: ClassVar[tuple[str, ...]] = ()
     labels: ClassVar[str] = ""
+    agrees_within: ClassVar[float | None] = None
 
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet."""
@@ -290,12 +309,26 @@ class ShortStudy(Reproduction):
         found = {(part.name, part.backend): part.found for part in self.finished_trials()}
         for trial in self.trials:
             both = [found[key] for where in BACKENDS if (key := (trial.id, where)) in found]
-            if trial.agreement is not None and len(both) == len(BACKENDS):
-                self.judged += _agreements(trial, trial.arms, trial.agreement, *both)
+            if len(both) == len(BACKENDS):
+                points = [trial.points(each) for each in both]
+                self.judged += _agreements(trial, self.agreement_of(trial), *points)
 
     @abstractmethod
     def tried(self) -> Sequence[Trial]:
         """The trials for the options."""
+
+    def agreement_of(self, trial: Trial) -> Agreement | None:
+        """Margin of agreement of the backends in a trial."""
+        if trial.agreement is not None or self.agrees_within is None:
+            return trial.agreement
+        floor = LEAST_MARGINS.get(trial.unit, LEAST_MARGINS["1"])
+        return Agreement(relative=self.agrees_within, floor=floor, unit=trial.unit)
+
+    def agreed(self) -> str:
+        """How often the backends agree, in a sentence; empty if they were not compared."""
+        all_ = [each for each in self.judged if isinstance(each.claim.rule, Agreement)]
+        same = sum(each.verdict is Verdict.REPRODUCED for each in all_)
+        return f"Simulator and kernel agree in {same} of {len(all_)} comparisons." if all_ else ""
 
     def verdicts(self, of: Container[str]) -> dict[str, Verdict]:
         """Verdicts of the claims of these ids."""
@@ -362,11 +395,10 @@ class ShortStudy(Reproduction):
 
     def written(self) -> Report:
         """See `Reproduction`."""
-        shown = {
-            trial.id: next(iter(trial.arms.values()))
-            for trial in self.trials
-            if any(part.trial is trial for part in self.finished_trials())
-        }
+        finished = [part for part in self.finished() if isinstance(part, TrialPart | ComparedPart)]
+        shown = {part.trial.id: next(iter(part.experiments.values())) for part in finished}
+        said = self.said()
+        said["measured"] = f"{said['measured']} {self.agreed()}".strip()
         report = self.collected(
             source=self.source,
             source_url=self.source_url,
@@ -374,7 +406,7 @@ class ShortStudy(Reproduction):
             notes=self.notes,
             topologies=[Topology.of(*next(iter(shown.items())))],
             commands={name: list(testbed_lines(each)) for name, each in shown.items()},
-            **self.said(),
+            **said,
         )
         mine = [self.table()] if self.finished_trials() else []
         return replace(report, values=[*mine, *self.compared_tables(), *report.values])
@@ -402,14 +434,16 @@ class ShortStudy(Reproduction):
 
 
 def _agreements(
-    trial: Trial, arms: Iterable[str], rule: Agreement, sim: Found, kernel: Found
+    trial: Trial, rule: Agreement | None, sim: Points, kernel: Points
 ) -> Iterable[Judged]:
-    for arm in arms:
+    if rule is None:
+        return
+    for place in sim:
         claim = Claim(
             id=f"{trial.id}-agreement",
-            statement=f"{trial.statement} is the same on both backends ({arm})",
+            statement=f"{trial.statement} is the same on both backends ({place})",
             source="both run the same description",
             rule=rule,
         )
-        sides = Sides(sim.values(arm), kernel.values(arm), Pairing.INDEPENDENT)
-        yield judge(claim, sides, backend="kernel")
+        ours, other = _each_run(sim[place]), _each_run(kernel[place])
+        yield judge(claim, Sides(ours, other, Pairing.INDEPENDENT), backend="kernel")
