@@ -24,6 +24,7 @@ from dumbbell.studies.bbr_share import BbrShare
 from dumbbell.studies.buffer_sizing import published as buffer_published
 from dumbbell.studies.buffer_sizing import text as buffer_text
 from dumbbell.studies.folklore import Folklore
+from dumbbell.studies.l4s_adoption import L4sAdoption
 from dumbbell.studies.pie_rrul import arms as pie_arms
 from dumbbell.studies.pie_rrul import claims as pie_claims
 from dumbbell.studies.pie_rrul import published as pie_published
@@ -57,6 +58,7 @@ TEXTS = {
     "pie-rrul": (pie_published.SOURCE, pie_text.DONE),
     "folklore": (Folklore.source, Folklore.done),
     "bbr-share": (BbrShare.source, BbrShare.done),
+    "l4s-adoption": (L4sAdoption.source, L4sAdoption.done),
 }
 
 

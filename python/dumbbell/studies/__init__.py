@@ -33,9 +33,10 @@ _MODULES = {
     "pie-rrul": "dumbbell.studies.pie_rrul",
     "folklore": "dumbbell.studies.folklore",
     "bbr-share": "dumbbell.studies.bbr_share",
+    "l4s-adoption": "dumbbell.studies.l4s_adoption",
 }
 
-_WHEN_NAMED = frozenset({"folklore", "bbr-share"})
+_WHEN_NAMED = frozenset({"folklore", "bbr-share", "l4s-adoption"})
 """Studies that ``all`` does not run, because it should end within a minute; see `MORE`."""
 
 _TOPICS = {
@@ -44,6 +45,7 @@ _TOPICS = {
     "Policing": ("traffic-policing",),
     "Active queue management": ("pie-rrul",),
     "Fairness": ("bbr-share",),
+    "L4S": ("l4s-adoption",),
     "Rules of thumb": ("folklore",),
 }
 

@@ -1,7 +1,8 @@
-"""Throughput of BBR beside CUBIC: one CUBIC flow and 1 to 32 BBR flows, by buffer size."""
+"""Throughput of BBR beside CUBIC or Reno: one such flow and 1 to 32 BBR flows, by buffer size."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -9,97 +10,153 @@ from dumbbell import metrics, theory
 from dumbbell.claims import Verdict
 from dumbbell.claims.glyphs import Origin, Stated
 from dumbbell.claims.rules import Agreement, Published
-from dumbbell.report import Curve, Figure, ValueRow, ValueTable, line_with_band
+from dumbbell.report import Curve, Figure, line_with_band
+from dumbbell.spec import Experiment
 from dumbbell.studies.one_line import greedy, one_line
-from dumbbell.studies.short import BACKENDS, ShortStudy, Trial, estimate_of
+from dumbbell.studies.printed_rows import printed_rows
+from dumbbell.studies.settings import Settings, Sought
+from dumbbell.studies.short import ShortStudy, Trial
 from dumbbell.tables import Run
 
-RATE_MBPS, RTT_MS, LENGTH_S = 10.0, 40.0, 400.0
-BDP_KB = 50
-"""The bandwidth-delay product as the authors' scripts round it; tc's kb has 1024 bytes."""
 FRAME, PAYLOAD = 1514, 1448
 """Bytes of a full packet in the queue, and of its payload."""
-FLOWS = (1, 2, 4, 8, 16, 32)
-PRINTED = {
-    1: "8.15 8.11 8.16, 9.07 9.09 9.08, 9.18 9.19 9.16, 9.28 9.28 9.28, 9.39 9.37 9.37, "
-    "9.41 9.40 9.39",
-    2: "5.66 5.75 5.79, 7.92 7.91 8.01, 9.19 9.20 9.18, 9.31 9.31 9.32, 9.40 9.39 9.41, "
-    "9.43 9.42 9.43",
-    4: "4.79 4.76 4.90, 5.63 5.62 5.53, 7.29 7.29 7.32, 8.80 8.77 8.81, 9.41 9.41 9.41, "
-    "9.44 9.44 9.45",
-    8: "4.46 4.24 4.63, 5.10 5.16 5.12, 6.05 6.00 6.03, 7.11 7.12 7.12, 8.45 8.44 8.44, "
-    "9.46 9.46 9.46",
-    16: "3.85 4.04 3.98, 4.73 4.87 4.78, 5.17 5.46 5.36, 5.98 5.98 5.94, 6.91 6.92 6.89, "
-    "8.35 8.41 8.37",
-    32: "3.19 3.32 3.42, 3.73 3.53 3.73, 4.19 4.26 4.15, 4.64 4.35 4.85, 5.32 5.33 5.24, "
-    "6.17 6.15 6.19",
-    64: "1.91 1.70 2.06, 2.51 2.33 2.23, 2.88 2.78 2.65, 3.02 2.94 2.89, 3.28 3.47 3.38, "
-    "3.81 3.70 3.83",
+LENGTH_S, COUNTED_S, COMPARED_S = 1000.0, 400.0, 120.0
+"""Length of a run, of its last part that is counted, and of the runs beside the kernel."""
+BUFFERS = {"receive_window": "32MB", "send_buffer": "64MB"}
+"""Linux's limits of 64 MB (``tcp_rmem``, ``tcp_wmem``): half of a receive buffer is window."""
+ROUNDING_MBPS, RUNS = 0.005, 10
+"""Rounding of the print, and runs of a cell: the fewest with a useful prediction interval."""
+
+
+@dataclass(frozen=True)
+class Panel:
+    """A panel of figure 2: rate in Mbit/s, round-trip time in ms, and the other flow."""
+
+    rate: float
+    rtt_ms: float
+    other: str
+
+    @property
+    def words(self) -> str:
+        """Its name for readers."""
+        return f"{self.other} on {self.rate:g} Mbit/s and {self.rtt_ms:g} ms"
+
+
+PANELS = {"a": Panel(10, 40, "CUBIC"), "b": Panel(50, 30, "CUBIC"), "c": Panel(10, 40, "Reno")}
+Cell = tuple[str, int, int]
+"""Panel, buffer in BDP, number of BBR flows."""
+PRINTED: dict[Cell, tuple[float, ...]] = {
+    (row["panel"], int(row["bdp"]), int(row["flows"])): tuple(map(float, row["trials"].split()))
+    for row in printed_rows("bbr_share")
 }
-"""Total Mbit/s of all BBR flows by buffer size in BDP: a cell for each of `FLOWS`, of three trials.
+"""Total Mbit/s of all BBR flows in each trial (``bbr_share.csv``).
 
-Data of figure 2a: repository fatihsarpkaya/bbr-shared-bottleneck, files
-data/ware_topology_exps_data/figure2a-1.csv to -3.csv, rounded to 0.01 Mbit/s.
+Repository fatihsarpkaya/bbr-shared-bottleneck, data/ware_topology_exps_data/figure2{a,b,c}-1.csv to
+-3.csv, rounded to 0.01 Mbit/s. Left out: trial 1 of panel c, 64 BDP, 8 flows, by which the flows
+together have 10.7 Mbit/s of a line of 10.
 """
-ROUNDING_MBPS = 0.005
-RUNS = 10
-"""Runs of each cell: the smallest number that gives a useful prediction interval."""
 
 
-def cell_id(bdps: int, flows: int) -> str:
+def cell_id(cell: Cell) -> str:
     """Return the id of the claim about a cell."""
-    return f"{flows}-bbr-{bdps}-bdp"
+    return "{0}-{2}-bbr-{1}-bdp".format(*cell)
 
 
-CELLS = {cell_id(bdps, flows): (bdps, flows) for flows in FLOWS for bdps in PRINTED}
+CELLS = {cell_id(cell): cell for cell in PRINTED}
 
 
-def printed(bdps: int, flows: int) -> tuple[float, float]:
-    """Return the minimum and maximum of the three trials, Mbit/s."""
-    cell = PRINTED[bdps].split(", ")[FLOWS.index(flows)]
-    trials = [float(word) for word in cell.split()]
-    return min(trials), max(trials)
+def printed(cell: Cell) -> tuple[float, float]:
+    """Return the minimum and maximum of the trials, Mbit/s."""
+    return min(PRINTED[cell]), max(PRINTED[cell])
 
 
-def model_mbps(bdps: int, flows: int) -> float:
+def model_mbps(cell: Cell) -> float:
     """Return the total rate of all BBR flows by the model of Ware et al., in Mbit/s of payload."""
-    rate_pps = RATE_MBPS * 1e6 / (8 * FRAME)
-    share = theory.bbr_share(flows, bdps * rate_pps * RTT_MS / 1e3, rate_pps, RTT_MS / 1e3)
-    return share * RATE_MBPS * PAYLOAD / FRAME
+    panel, rtt_s = PANELS[cell[0]], PANELS[cell[0]].rtt_ms / 1e3
+    rate_pps = panel.rate * 1e6 / (8 * FRAME)
+    queue = cell[1] * rate_pps * rtt_s
+    return theory.bbr_share(cell[2], queue, rate_pps, rtt_s) * panel.rate * PAYLOAD / FRAME
 
 
 def bbr_mbps(run: Run, flows: int) -> float:
-    """Return the goodput of all BBR flows over the whole run, Mbit/s."""
+    """Return the goodput of all BBR flows after the warm-up, Mbit/s."""
     return metrics.total_goodput_bps(run, [f"bbr-{n}" for n in range(1, flows + 1)]) / 1e6
 
 
-def cell(seed: int, bdps: int, flows: int) -> Trial:
+def line(
+    seed: int,
+    cell: Cell,
+    *,
+    length_s: float = LENGTH_S,
+    late: str = "0s",
+    packets: bool = False,
+    tcp: dict[str, Any] = BUFFERS,
+    **more: Any,
+) -> Experiment:
+    """Return the experiment of a cell, as the authors' notebook has it where nothing is said."""
+    (_, bdps, flows), panel = cell, PANELS[cell[0]]
+    size = bdps * panel.rate * panel.rtt_ms / 8 * 1024
+    limit = f"pfifo limit {size / FRAME:.0f}" if packets else f"bfifo limit {size:.0f}b"
+    return one_line(
+        greedy("bbr", "bbr", count=flows, **tcp),
+        greedy(panel.other.lower(), "other", start=late, **tcp),
+        seed=seed, rtt_ms=panel.rtt_ms, length_s=length_s, rate=f"{panel.rate:g}mbit", qdisc=limit,
+        warm_up_s=length_s - min(COUNTED_S, length_s), **more,
+    )  # fmt: skip
+
+
+def trial(seed: int, cell: Cell) -> Trial:
     """Return a cell of the figure as a trial."""
-    low, high = printed(bdps, flows)
-    middle = (low + high) / 2
-    experiment = one_line(
-        greedy("bbr", "bbr", count=flows),
-        greedy("cubic", "cubic"),
-        seed=seed,
-        rtt_ms=RTT_MS,
-        length_s=LENGTH_S,
-        warm_up_s=0,
-        rate=f"{RATE_MBPS:g}mbit",
-        qdisc=f"bfifo limit {bdps * BDP_KB}kb",
-    )
+    (low, high), panel, (name, bdps, flows) = printed(cell), PANELS[cell[0]], cell
+    short = line(seed, cell, length_s=COMPARED_S, tcp={})
     return Trial(
-        id=cell_id(bdps, flows),
-        statement=f"{flows} BBR beside one CUBIC, buffer {bdps} BDP: BBR's goodput",
-        source="Sarpkaya, Srivastava, Fund and Panwar 2025, figure 2a",
-        said=middle,
-        rule=Published(printed=middle, rounding=(high - low) / 2 + ROUNDING_MBPS, unit="Mbit/s"),
-        beside=(Stated(model_mbps(bdps, flows), Origin.THEORY),),
+        id=cell_id(cell), label=f"{panel.words}, {flows} BBR",
+        source=f"Sarpkaya, Srivastava, Fund and Panwar 2025, figure 2{name}",
+        statement=f"{flows} BBR beside one {panel.words}, buffer {bdps} BDP: BBR's goodput",
+        said=(low + high) / 2, number=partial(bbr_mbps, flows=flows), unit="Mbit/s", runs=RUNS,
+        rule=Published(
+            printed=(low + high) / 2, rounding=(high - low) / 2 + ROUNDING_MBPS, unit="Mbit/s"
+        ),
+        beside=(Stated(model_mbps(cell), Origin.THEORY),),
         agreement=Agreement(relative=0.1, floor=0.1, unit="Mbit/s"),
-        arms={f"{bdps} BDP": experiment},
-        number=partial(bbr_mbps, flows=flows),
-        unit="Mbit/s",
-        runs=RUNS,
-    )
+        arms={f"{bdps} BDP": line(seed, cell)}, is_for_kernel=False,
+        compared={f"{COMPARED_S:g} s": short} if name == "a" else {},
+    )  # fmt: skip
+
+
+DEEP: dict[str, Cell] = {
+    "10 Mbit/s, 64 BDP": ("a", 64, 1),
+    "50 Mbit/s, 16 BDP": ("b", 16, 1),
+    "50 Mbit/s, 64 BDP": ("b", 64, 1),
+}
+SHORT: dict[str, Any] = {"length_s": COUNTED_S}
+USUAL: dict[str, Any] = {"tcp": {}}
+SETTINGS: dict[str, dict[str, Any]] = {
+    "as the notebook": {},
+    "windows of Linux, at most 6 MB": USUAL,
+    "the first 400 s": SHORT,
+    "6 MB, the first 400 s": USUAL | SHORT,
+    "6 MB, losses of 1e-5": USUAL | {"loss": 1e-5},
+    "losses of 1e-5": {"loss": 1e-5},
+    "the other flow 5 s later": {"late": "5s"},
+    "a buffer in packets": {"packets": True},
+    "no segmentation offload": {"tcp": BUFFERS | {"gso_max_segs": 1}},
+}
+"""Other settings than the notebook's, by words for readers."""
+
+
+def sought(seed: int) -> Sought:
+    """Return the cells of one BBR flow behind deep buffers, and settings that may give them."""
+    return Sought(
+        id="settings", title="Deep buffers, by what is set", unit="Mbit/s", runs=RUNS,
+        statement="One setting gives the goodput of one BBR flow behind all three deep buffers",
+        source="figures 2a and 2b; settings: the authors' notebook",
+        printed={name: printed(cell) for name, cell in DEEP.items()}, rounding=ROUNDING_MBPS,
+        arms={(words, name): line(seed, cell, **keys)
+              for words, keys in SETTINGS.items() for name, cell in DEEP.items()},
+        grid="windows, length of the run, losses, order, unit of the buffer, offload",
+        number=partial(bbr_mbps, flows=1),
+    )  # fmt: skip
 
 
 class BbrShare(ShortStudy):
@@ -108,105 +165,85 @@ class BbrShare(ShortStudy):
     id = "bbr-share"
     title = "Who gets what beside BBR?"
     summary = (
-        "One CUBIC flow beside 1 to 32 flows of BBR on 10 Mbit/s, buffers of 1 to 64 BDP: 42 "
-        "printed cells, and the steady-state model of Ware and others. Quick: one BBR flow."
+        "One flow of CUBIC or Reno beside 1 to 32 of BBR, buffers of 1 to 64 BDP: 126 printed "
+        "cells, and the steady-state model of Ware and others. Quick: 7 cells of one BBR flow."
     )
     source = (
         "Sarpkaya, Srivastava, Fund and Panwar, TCP BBR Behavior over a Shared Bottleneck, 2025, "
-        "figure 2a; model: Ware, Mukerjee, Seshan and Sherry, IMC 2019, as code of others has it"
+        "figure 2; model: Ware, Mukerjee, Seshan and Sherry, IMC 2019, as code of others has it"
     )
     source_url = "https://github.com/fatihsarpkaya/bbr-shared-bottleneck"
     done = (
-        "BBR (version 1) and one CUBIC flow share a line of 10 Mbit/s, 40 ms away. Counted is what "
-        "all BBR flows together deliver. A printed cell is three trials: the range from the least "
-        "to the greatest of them is compared with the prediction interval of one run."
+        "BBR (version 1) and one flow of CUBIC or Reno share a line, as the authors' notebook has "
+        "it. Counted is what all BBR flows together deliver in the last 400 s of 1000 s. A printed "
+        "cell is the range of three trials, compared with the prediction interval of one run."
     )
     notes = (
-        "The source leaves open how long a run is, which flow starts first, and over which time a "
-        "rate is taken. Taken: 400 s, all flows within the first second in random order, and the "
-        "whole run; with 120 s the shares have not settled beyond 8 BDP. Ten small packets a "
-        "second make no two runs alike.",
+        "The notebook ware-topology-experiments.ipynb tells what the text leaves open: 1000 s (in "
+        "the runs that it shows, of BBRv3), of which the last 400 or 200 s count; BBR is started "
+        "first; bfifo with 1024 bytes a kb; socket buffers of up to 64 MB. With the 6 MB that "
+        "Linux allows otherwise CUBIC is held by its window behind deep buffers at 50 Mbit/s.",
+        "Here all flows start within the first second in random order, and ten small packets a "
+        "second make no two runs alike. The receive window is 32 MB throughout, not grown to it.",
+        "The kernel is compared with the simulator in 120 s of each cell of figure 2a.",
         "The text of the model's paper was not at hand. Its reasoning is taken from the first "
         "author's article on the blog of CMU's computer science department (2024), its equations "
-        "(9 to 11) from code of others; they were not compared with the paper.",
-        "The buffer is in bytes, as in the scripts of the same authors for the model's figures "
-        "(bfifo, 50 kb a BDP). Their hosts' offloads are not told; here each packet is a segment.",
-        "The model takes the queue for full and all flows for in step. Where CUBIC has little "
-        "room, at one or two BDP, it gives BBR all of the line but for its probes.",
-        "Quick runs one BBR flow at every buffer, as long and as often as full, which has all.",
+        "(9 to 11) from code of others. It takes the queue for full and all flows for in step; at "
+        "one or two BDP it gives BBR all of the line but for its probes.",
+        "Quick runs one BBR flow of panel a at every buffer, as long and as often as full.",
     )
+
+    def __init__(self, options: Any) -> None:
+        """Nothing is run yet."""
+        super().__init__(options)
+        self.parts = [*self.parts, *([] if options.quick else [Settings(sought(options.seed))])]
 
     def tried(self) -> list[Trial]:
         """See `ShortStudy`."""
-        flows = FLOWS[:1] if self.options.quick else FLOWS
-        return [cell(self.options.seed, bdps, n) for n in flows for bdps in PRINTED]
+        cells = [c for c in PRINTED if not self.options.quick or (c[0] == "a" and c[2] == 1)]
+        return [trial(self.options.seed, cell) for cell in cells]
 
     def figure(self) -> Figure:
-        """Draw one BBR flow by buffer size: published, measured, and modelled."""
-        buffers = sorted(PRINTED)
-        found = {(part.name, part.backend): part for part in self.finished_trials()}
-        curves = []
-        for backend, words in BACKENDS.items():
-            at = [each for each in buffers if (f"1-bbr-{each}-bdp", backend) in found]
-            if at:
-                parts = [found[f"1-bbr-{each}-bdp", backend] for each in at]
-                of = [estimate_of(next(iter(p.trial.points(p.found).values()))) for p in parts]
-                edges = [each.low for each in of], [each.high for each in of]
-                curves.append(Curve(words, at, [each.value for each in of], *edges))
-        print_ = [sum(printed(each, 1)) / 2 for each in buffers]
+        """Draw one BBR flow by buffer size in each panel: published, measured, and modelled."""
+        found = {part.name: part for part in self.finished_trials()}
+        curves, prints = [], []
+        for name, panel in PANELS.items():
+            cells = [c for c in PRINTED if c[0] == name and c[2] == 1 and cell_id(c) in found]
+            of = [found[cell_id(cell)].first_point for cell in cells]
+            at, over = [cell[1] for cell in cells], 100 / panel.rate
+            words = f"beside {panel.other}, {panel.rate:g} Mbit/s"
+            if cells:
+                edges = [over * each.low for each in of], [over * each.high for each in of]
+                curves.append(Curve(words, at, [over * each.value for each in of], *edges))
+                middles = [over * sum(printed(cell)) / 2 for cell in cells]
+                prints.append(Curve(f"printed, {words}", at, middles))
+        at = sorted({cell[1] for cell in PRINTED})
+        model = Curve("model", at, [10 * model_mbps(("a", each, 1)) for each in at])
         plot = line_with_band(
-            curves,
-            x_title="Buffer (BDP)",
-            y_title="Goodput of one BBR flow (Mbit/s)",
-            theory=[Curve("model", buffers, [model_mbps(each, 1) for each in buffers])],
-            published=[Curve("printed", buffers, print_)],
-            log_x=True,
-        )
-        caption = (
-            "One BBR flow beside one CUBIC flow. Diamonds: the middle of three printed trials."
-        )
-        return Figure("share", *plot, caption, title="One BBR flow beside one CUBIC flow")
-
-    def table(self) -> ValueTable:
-        """Return every cell beside the published value and the model."""
-        plain = super().table()
-        rows = [
-            ValueRow(trial.statement.removesuffix(": BBR's goodput"), "Mbit/s",
-                     ["{:g} to {:g}".format(*printed(*CELLS[trial.id])),
-                      model_mbps(*CELLS[trial.id]), *row.cells])
-            for trial, row in zip(self.trials, plain.rows, strict=False)
-        ]  # fmt: skip
-        caption = (
-            "All BBR flows together; measured are means of "
-            f"{self.runs_per_network} runs of {LENGTH_S:g} s."
-        )
-        return ValueTable("Cells", ["printed", "model", *plain.columns], rows, caption)
+            curves, x_title="Buffer (BDP)", y_title="Goodput of one BBR flow (% of the line)",
+            theory=[model], published=prints, log_x=True,
+        )  # fmt: skip
+        caption = "One BBR flow beside one other. Diamonds: the middle of the printed trials."
+        return Figure("share", *plot, caption, title="One BBR flow beside one of CUBIC or Reno")
 
     def said(self) -> dict[str, Any]:
         """See `ShortStudy`."""
-        cells = [each for each in self.judged if each.claim.id in CELLS]
-        held = sum(each.verdict is Verdict.REPRODUCED for each in cells)
-        found = {part.name: part for part in self.finished_trials() if part.backend == "sim"}
-        got = {
-            each: estimate_of(next(iter(part.trial.points(part.found).values()))).value
-            for each in (1, 64)
-            if (part := found.get(cell_id(each, 1)))
-        }
+        cells = [*self.verdicts(CELLS).values()]
+        found = {part.name: part.first_point.value for part in self.finished_trials()}
+        ends: list[Cell] = [("a", 1, 1), ("a", 64, 1)]
         answer, measured = "These runs do not decide who gets the line.", ""
-        if len(got) == 2:
-            share = 100 * got[64] / RATE_MBPS
+        if all(cell_id(cell) in found for cell in ends):
+            got = [found[cell_id(cell)] for cell in ends]
+            words = ["{:.2f} to {:.2f}".format(*printed(cell)) for cell in ends]
+            share = 100 * got[1] / PANELS["a"].rate
             answer = f"The deepest buffer leaves one BBR flow {share:.0f} % of a line it shares."
-            words = ["{:.2f} to {:.2f}".format(*printed(each, 1)) for each in got]
             measured = (
-                f"One BBR flow beside one CUBIC flow on {RATE_MBPS:g} Mbit/s gets {got[1]:.2f} "
-                f"Mbit/s behind 1 BDP and {got[64]:.2f} behind 64. Printed are {words[0]} and "
-                f"{words[1]}."
+                f"One BBR flow beside one {PANELS['a'].words} gets {got[0]:.2f} Mbit/s behind "
+                f"1 BDP and {got[1]:.2f} behind 64. Printed are {words[0]} and {words[1]}."
             )
         return {
-            "summary": f"{held} of {len(cells)} printed cells are reproduced.",
-            "answer": answer,
-            "measured": measured,
-            "so": "Beside BBR it is the buffer that decides who gets the line.",
+            "summary": f"{cells.count(Verdict.REPRODUCED)} of {len(cells)} cells are reproduced.",
+            "answer": answer, "measured": measured, "so": "The buffer decides who gets the line.",
         }  # fmt: skip
 
 

@@ -210,6 +210,7 @@ class Folklore(ShortStudy):
     title = "Do the rules hold that everybody repeats?"
     summary = "Rules of thumb for buffers, TCP, policers and queues, each tried on one line."
     source = "each claim has its own"
+    agrees_within = 0.05
     done = (
         "Each rule is made a number of a run, and what it says of it. Flows of Linux's TCP share "
         "a line of 10 Mbit/s and 40 ms where nothing else is said, with ten small packets a second "

@@ -7,8 +7,8 @@ If parts depend on each other, or a run is reduced to several numbers, write `Pa
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -24,6 +24,7 @@ from dumbbell.claims import (
     Ratio,
     Runs,
     Sides,
+    Verdict,
     judge,
 )
 from dumbbell.claims.glyphs import Origin, Side, Stated
@@ -46,6 +47,10 @@ from dumbbell.studies.shape import Amount, Part, Runner
 from dumbbell.tables import Run
 
 BACKENDS = {"sim": "simulator", "kernel": "Linux kernel"}
+FEWEST_TO_AGREE = 5
+"""Runs of a backend by which `Agreement` decides."""
+LEAST_MARGINS = {"1": 0.005, "ms": 0.5}
+"""Margins of agreement by unit where the relative one is smaller."""
 Found = Replications[str, float]
 Points = Mapping[str, Runs | Ratio]
 """Numbers of all runs, by setting."""
@@ -87,14 +92,18 @@ class Trial:
         rule: Rule instead of the derived one.
         fact: Claims of one fact are counted once.
         beside: Additional numbers to show, without a verdict.
-        agreement: Margin of agreement of the backends, if both are requested.
+        agreement: Margin of agreement of the backends in each claimed quantity, if both are
+            requested; None for that of the study.
         arms: Experiments by their names for readers.
         number: Reduces a run to the number: a module-level function, or a partial of one.
         unit: Unit of the claimed value.
         points: Computes the claimed quantities from the numbers of all runs.
         runs: Replications of each arm.
+        kernel_runs: The same on the kernel, at most ``runs``.
         words: Explanation, a sentence beside the verdict.
         is_for_kernel: Whether the kernel can run it.
+        compared: Experiments by which the backends are compared, where those of `arms` are too long
+            for the kernel; the kernel then runs only these, and both ``kernel_runs`` times.
     """
 
     id: str
@@ -115,8 +124,10 @@ class Trial:
     unit: str = "1"
     points: Callable[[Found], Points] = of_each_arm
     runs: int
+    kernel_runs: int = FEWEST_TO_AGREE
     words: str = ""
     is_for_kernel: bool = True
+    compared: Mapping[str, Experiment] = field(default_factory=dict)
 
     @property
     def claim(self) -> Claim[Any]:
@@ -174,13 +185,16 @@ class TrialPart(Part[Found]):
 
     def is_wanted(self, options: StudyOptions) -> bool:
         """Whether its backend is requested and can run it."""
-        can = self.backend == "sim" or self.trial.is_for_kernel
-        return can and self.backend in options.backends
+        return (self.backend == "sim" or self._on_kernel) and self.backend in options.backends
 
     def on_kernel(self) -> Iterable[Experiment]:
         """See `Part`."""
-        if self.backend == "kernel" and self.trial.is_for_kernel:
+        if self.backend == "kernel" and self._on_kernel:
             yield from self.trial.arms.values()
+
+    @property
+    def _on_kernel(self) -> bool:
+        return self.trial.is_for_kernel and not self.trial.compared
 
     def run(self, runner: Runner) -> Found:
         """See `Part`."""
@@ -188,7 +202,9 @@ class TrialPart(Part[Found]):
         return runner.replicate(
             trial.arms,
             trial.number,
-            Amount[str](trial.runs),
+            Amount[str](
+                trial.runs if self.backend == "sim" else min(trial.kernel_runs, trial.runs)
+            ),
             task=self.name,
             backend=self.backend,
             keep=1,
@@ -204,6 +220,58 @@ class TrialPart(Part[Found]):
         """See `Part`."""
         return {f"{self.name}: {arm}": found.run(arm) for arm in found.arms}
 
+    @property
+    def experiments(self) -> Mapping[str, Experiment]:
+        """What it runs."""
+        return self.trial.arms
+
+    @property
+    def first_point(self) -> Estimate:
+        """The first claimed quantity, with its 95 % interval."""
+        return estimate_of(next(iter(self.trial.points(self.found).values())))
+
+
+class ComparedPart(Part[Mapping[str, Found]]):
+    """The experiments of a trial by which the backends are compared, on both of them."""
+
+    def __init__(self, trial: Trial) -> None:
+        """Set the trial."""
+        self.name = f"{trial.id}, compared"
+        self.trial = trial
+
+    def is_wanted(self, options: StudyOptions) -> bool:
+        """Whether the kernel is requested; the simulator's side is then run, too."""
+        return bool(self.trial.compared) and "kernel" in options.backends
+
+    @property
+    def experiments(self) -> Mapping[str, Experiment]:
+        """What it runs."""
+        return self.trial.compared
+
+    def on_kernel(self) -> Iterable[Experiment]:
+        """See `Part`."""
+        yield from self.experiments.values()
+
+    def run(self, runner: Runner) -> Mapping[str, Found]:
+        """See `Part`."""
+        trial = self.trial
+        amount = Amount[str](trial.kernel_runs)
+        return {
+            where: runner.replicate(
+                trial.compared, trial.number, amount, task=self.name, backend=where, keep=1
+            )
+            for where in BACKENDS
+        }
+
+    def judge(self, found: Mapping[str, Found]) -> Iterable[Judged]:
+        """The agreement, an experiment each."""
+        points = (of_each_arm(found[where]) for where in BACKENDS)
+        yield from _agreements(self.trial, self.trial.agreement, *points)
+
+    def runs(self, found: Mapping[str, Found]) -> Mapping[str, Run]:
+        """See `Part`."""
+        return {f"{self.name}: {arm}": found["kernel"].run(arm) for arm in self.trial.compared}
+
 
 class ShortStudy(Reproduction):
     """A study that is a list of trials.
@@ -215,6 +283,8 @@ class ShortStudy(Reproduction):
         done: Description of the experiments, a paragraph.
         notes: Parameters that the source does not give, with the chosen values; a paragraph each.
         labels: What the labels of the figure mean, in sentences for its caption.
+        agrees_within: Relative margin of agreement of the backends for trials without their own;
+            None for no comparison.
     """
 
     source: ClassVar[str]
@@ -222,12 +292,16 @@ class ShortStudy(Reproduction):
     done: ClassVar[str]
     notes: ClassVar[tuple[str, ...]] = ()
     labels: ClassVar[str] = ""
+    agrees_within: ClassVar[float | None] = None
 
     def __init__(self, options: StudyOptions) -> None:
         """Nothing is run yet."""
         super().__init__(options)
         self.trials = self.tried()
-        self.parts = [TrialPart(each, where) for each in self.trials for where in BACKENDS]
+        self.parts = [
+            *(TrialPart(each, where) for each in self.trials for where in BACKENDS),
+            *(ComparedPart(each) for each in self.trials),
+        ]
 
     def run_all(self) -> None:
         """See `Reproduction`; also compares the backends for trials that both have run."""
@@ -235,12 +309,30 @@ class ShortStudy(Reproduction):
         found = {(part.name, part.backend): part.found for part in self.finished_trials()}
         for trial in self.trials:
             both = [found[key] for where in BACKENDS if (key := (trial.id, where)) in found]
-            if trial.agreement is not None and len(both) == len(BACKENDS):
-                self.judged += _agreements(trial, trial.agreement, *both)
+            if len(both) == len(BACKENDS):
+                points = [trial.points(each) for each in both]
+                self.judged += _agreements(trial, self.agreement_of(trial), *points)
 
     @abstractmethod
     def tried(self) -> Sequence[Trial]:
         """The trials for the options."""
+
+    def agreement_of(self, trial: Trial) -> Agreement | None:
+        """Margin of agreement of the backends in a trial."""
+        if trial.agreement is not None or self.agrees_within is None:
+            return trial.agreement
+        floor = LEAST_MARGINS.get(trial.unit, LEAST_MARGINS["1"])
+        return Agreement(relative=self.agrees_within, floor=floor, unit=trial.unit)
+
+    def agreed(self) -> str:
+        """How often the backends agree, in a sentence; empty if they were not compared."""
+        all_ = [each for each in self.judged if isinstance(each.claim.rule, Agreement)]
+        same = sum(each.verdict is Verdict.REPRODUCED for each in all_)
+        return f"Simulator and kernel agree in {same} of {len(all_)} comparisons." if all_ else ""
+
+    def verdicts(self, of: Container[str]) -> dict[str, Verdict]:
+        """Verdicts of the claims of these ids."""
+        return {each.claim.id: each.verdict for each in self.judged if each.claim.id in of}
 
     @property
     def runs_per_network(self) -> int:
@@ -303,11 +395,10 @@ class ShortStudy(Reproduction):
 
     def written(self) -> Report:
         """See `Reproduction`."""
-        shown = {
-            trial.id: next(iter(trial.arms.values()))
-            for trial in self.trials
-            if any(part.trial is trial for part in self.finished_trials())
-        }
+        finished = [part for part in self.finished() if isinstance(part, TrialPart | ComparedPart)]
+        shown = {part.trial.id: next(iter(part.experiments.values())) for part in finished}
+        said = self.said()
+        said["measured"] = f"{said['measured']} {self.agreed()}".strip()
         report = self.collected(
             source=self.source,
             source_url=self.source_url,
@@ -315,23 +406,44 @@ class ShortStudy(Reproduction):
             notes=self.notes,
             topologies=[Topology.of(*next(iter(shown.items())))],
             commands={name: list(testbed_lines(each)) for name, each in shown.items()},
-            **self.said(),
+            **said,
         )
-        return replace(report, values=[self.table()])
+        mine = [self.table()] if self.finished_trials() else []
+        return replace(report, values=[*mine, *self.compared_tables(), *report.values])
+
+    def compared_tables(self) -> Iterable[ValueTable]:
+        """The numbers of both backends where shorter runs compare them."""
+        parts = [part for part in self.finished() if isinstance(part, ComparedPart)]
+        rows = [
+            ValueRow(
+                part.trial.label or part.trial.id,
+                part.trial.unit,
+                [student_interval(part.found[where].values(arm)) for where in BACKENDS],
+            )
+            for part in parts
+            for arm in part.trial.compared
+        ]
+        if rows:
+            caption = "Means over the runs by which the backends are compared."
+            yield ValueTable("Beside the kernel", list(BACKENDS.values()), rows, caption)
 
     def figures_of_parts_together(self) -> Iterable[Figure]:
         """The one figure."""
-        if self.finished():
+        if self.finished_trials():
             yield self.figure()
 
 
-def _agreements(trial: Trial, rule: Agreement, sim: Found, kernel: Found) -> Iterable[Judged]:
-    for arm in trial.arms:
+def _agreements(
+    trial: Trial, rule: Agreement | None, sim: Points, kernel: Points
+) -> Iterable[Judged]:
+    if rule is None:
+        return
+    for place in sim:
         claim = Claim(
             id=f"{trial.id}-agreement",
-            statement=f"{trial.statement} is the same on both backends ({arm})",
+            statement=f"{trial.statement} is the same on both backends ({place})",
             source="both run the same description",
             rule=rule,
         )
-        sides = Sides(sim.values(arm), kernel.values(arm), Pairing.INDEPENDENT)
-        yield judge(claim, sides, backend="kernel")
+        ours, other = _each_run(sim[place]), _each_run(kernel[place])
+        yield judge(claim, Sides(ours, other, Pairing.INDEPENDENT), backend="kernel")

@@ -1,0 +1,249 @@
+"""Throughput of Prague beside CUBIC, by what manages the queue: two published sets of runs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dumbbell import metrics
+from dumbbell.claims import Verdict
+from dumbbell.claims.glyphs import Side
+from dumbbell.claims.rules import Published
+from dumbbell.report import Figure, IntervalRow, points_with_interval
+from dumbbell.spec import Experiment
+from dumbbell.stats import student_interval
+from dumbbell.studies.one_line import FAR, greedy, one_line
+from dumbbell.studies.printed_rows import printed_rows
+from dumbbell.studies.short import ShortStudy, Trial
+from dumbbell.tables import Run
+
+ROUNDING_MBPS, MTU, RUNS = 0.005, 1500, 10
+"""Rounding of the print, bytes of a packet, and runs of a row: the fewest that tell enough."""
+DISCIPLINES = {
+    "FIFO": "bfifo limit {bytes}b",
+    "single_queue_FQ": "codel limit {packets} target 1000s interval 1000s ecn ce_threshold 5ms",
+    "Codel_drop": "codel limit {packets} target 5ms interval 100ms noecn",
+    "pie_drop": "pie limit {packets} target 5ms noecn",
+    "Codel": "codel limit {packets} target 5ms interval 100ms ecn",
+    "FQ": "fq limit {packets} flow_limit {packets} ce_threshold 5ms",
+    "FQ_Codel": "fq_codel limit {packets} target 5ms interval 100ms ecn",
+    "FQ_Codel_L4S": "fq_codel limit {packets} target 5ms interval 100ms ecn ce_threshold 1ms "
+    "ce_threshold_selector 0x1/0x1",
+    "DualPI2": "dualpi2 target 5ms",
+}
+"""Those of 2025 by their names in the data, as the authors' notebook sets them."""
+OF_2020 = {
+    **{(qdisc, rate): qdisc for qdisc in ("dualpi2", "fq_codel") for rate in (10, 50)},
+    **{("pfifo", rate): f"pfifo limit {20 * rate}" for rate in (10, 50)},
+}
+"""Disciplines of 2020 by name and Mbit/s; ``cnq_codel_af`` is in no kernel, and not here."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row of ``l4s_adoption.csv``: two flows behind one queue.
+
+    Attributes:
+        is_of_2025: Whether it is of Sarpkaya, Fund and Panwar, else of Heist and Morton.
+        rate: Mbit/s of the bottleneck.
+        qdisc: Name of the discipline in the source.
+        bdp: Buffer in bandwidth-delay products; empty if the source has one buffer.
+        flows, rtt_ms: Congestion controllers, and round-trip times without a queue.
+        printed: Goodput of the first flow in each published run, Mbit/s.
+    """
+
+    is_of_2025: bool
+    rate: int
+    qdisc: str
+    bdp: str
+    flows: tuple[str, str]
+    rtt_ms: tuple[int, int]
+    printed: tuple[float, ...]
+
+    @property
+    def id(self) -> str:
+        """Id of the claim about it."""
+        if self.is_of_2025:
+            return f"2025-{self.qdisc}-{self.bdp}-bdp".lower()
+        of = "-".join(f"{flow}-{rtt}" for flow, rtt in zip(self.flows, self.rtt_ms, strict=True))
+        return f"2020-{self.qdisc}-{self.rate}-{of}"
+
+    @property
+    def words(self) -> str:
+        """What it is, for readers."""
+        name = {"prague": "Prague", "cubic": "CUBIC"}
+        both = zip(self.flows, self.rtt_ms, strict=True)
+        first, second = (f"{name[flow]} over {rtt} ms" for flow, rtt in both)
+        buffer = f", {self.bdp} BDP" if self.bdp else ""
+        return f"{first} beside {second}, {self.qdisc}{buffer}, {self.rate} Mbit/s"
+
+    def interval(self) -> tuple[float, float]:
+        """Middle and half width of the print: of several runs the 95 % interval of their mean."""
+        if len(self.printed) == 1:
+            return self.printed[0], ROUNDING_MBPS
+        mean = student_interval(np.array(self.printed))
+        return mean.value, (mean.high - mean.low) / 2 + ROUNDING_MBPS
+
+
+def _rows() -> dict[str, Row]:
+    rows = [
+        Row(row["source"] == "pam", int(row["rate"]), row["qdisc"], row["bdp"],
+            (row["first"], row["second"]), (int(row["first_rtt"]), int(row["second_rtt"])),
+            tuple(map(float, row["first_mbps"].split())))
+        for row in printed_rows("l4s_adoption")
+    ]  # fmt: skip
+    return {row.id: row for row in rows if row.is_of_2025 or (row.qdisc, row.rate) in OF_2020}
+
+
+ROWS = _rows()
+CUBIC = {id_ for id_, row in ROWS.items() if row.flows == ("cubic", "cubic")
+         and row.qdisc in ("pfifo", "fq_codel")}  # fmt: skip
+"""Rows in which nothing of L4S plays a part."""
+
+
+def first_mbps(run: Run) -> float:
+    """Return the goodput of the first flow after the warm-up, Mbit/s."""
+    return metrics.goodput_bps(run, "first") / 1e6
+
+
+def share_of_first(run: Run) -> float:
+    """Return the goodput of the first flow over that of both."""
+    return metrics.goodput_bps(run, "first") / metrics.total_goodput_bps(run, ["first", "second"])
+
+
+def experiment(seed: int, row: Row, qdisc: str = "", independent: bool | None = None) -> Experiment:
+    """Return the experiment of a row, as its source sets it where nothing else is said."""
+    held = int(125 * row.rate * row.rtt_ms[0] * float(row.bdp or 1))
+    usual = DISCIPLINES[row.qdisc] if row.is_of_2025 else OF_2020[row.qdisc, row.rate]
+    of = {
+        # Prague of 2020 had no RTT independence, and CUBIC of 2025 no ECN.
+        "prague": {"rtt_independence": row.is_of_2025 if independent is None else independent},
+        "cubic": {"ecn": not row.is_of_2025},
+    }
+    far, near = row.rtt_ms[0] if row.rtt_ms[0] != row.rtt_ms[1] else None, row.rtt_ms[1]
+    hosts = {"from_": FAR} if far else {}
+    return one_line(
+        greedy(row.flows[0], "first", gso_max_segs=1, **of[row.flows[0]], **hosts),
+        greedy(row.flows[1], "second", gso_max_segs=1, **of[row.flows[1]]),
+        seed=seed, rtt_ms=near, far_rtt_ms=far,
+        length_s=60 if row.is_of_2025 else 180, warm_up_s=0 if row.is_of_2025 else 120,
+        rate=f"{row.rate}mbit", qdisc=qdisc or usual.format(bytes=held, packets=held // MTU + 1),
+    )  # fmt: skip
+
+
+def of_print(seed: int, row: Row) -> Trial:
+    """Return a printed row as a trial."""
+    middle, half = row.interval()
+    name = "Sarpkaya, Fund and Panwar 2025, Data" if row.is_of_2025 else "l4s-tests, s1_table.md"
+    return Trial(
+        id=row.id, fact="2025-dualpi2" if row.is_of_2025 and row.qdisc == "DualPI2" else "",
+        statement=f"{row.words}: the first flow's goodput", source=name, said=middle,
+        rule=Published(printed=middle, rounding=half, unit="Mbit/s"), unit="Mbit/s", runs=RUNS,
+        arms={"as set": experiment(seed, row)}, number=first_mbps, is_for_kernel=False,
+    )  # fmt: skip
+
+
+DECIDING = {"2025": ROWS["2025-dualpi2-2-bdp"], "2020": ROWS["2020-dualpi2-50-prague-10-cubic-10"]}
+SETTINGS = {
+    f"target {target} ms, RTT independence {'on' if independent else 'off'}": (target, independent)
+    for target in (5, 15) for independent in (True, False)
+}  # fmt: skip
+
+
+def deciding(seed: int, year: str) -> Trial:
+    """Return the settings in which the two sources differ, each varied in the source's network."""
+    row, leads = DECIDING[year], year == "2020"
+    return Trial(
+        id=f"settings-{year}",
+        label=f"Prague's share, {row.rate} Mbit/s",
+        statement=f"Behind DualPI2 Prague gets {'more' if leads else 'less'} than CUBIC does "
+        f"({row.rate} Mbit/s, 10 ms)",
+        source="Heist and Morton 2020" if leads else "Sarpkaya, Fund and Panwar 2025",
+        said=0.5, side=Side.AT_LEAST if leads else Side.AT_MOST, varied="settings",
+        grid="the classic queue's target of 5 and 15 ms, Prague's RTT independence on and off",
+        arms={words: experiment(seed, row, qdisc=f"dualpi2 target {target}ms", independent=on)
+              for words, (target, on) in SETTINGS.items()},
+        number=share_of_first, runs=RUNS, is_for_kernel=False,
+        words="The target adds to CUBIC's round trip, and RTT independence to Prague's",
+    )  # fmt: skip
+
+
+class L4sAdoption(ShortStudy):
+    """The study; see the module."""
+
+    id = "l4s-adoption"
+    title = "Who gains from L4S while few have it?"
+    summary = (
+        "Prague beside CUBIC behind nine disciplines (2025, ten runs a cell) and behind three "
+        "(2020, one run a row, with 24 rows of CUBIC alone). Quick: DualPI2 of 2025."
+    )
+    source = (
+        "Sarpkaya, Fund and Panwar, To adopt or not to adopt L4S-compatible congestion control?, "
+        "PAM 2025; Heist and Morton, l4s-tests, scenario 1, 2020"
+    )
+    source_url = "https://github.com/fatihsarpkaya/L4S-PAM2025"
+    done = (
+        "Two flows share a line, set as in the source. For 2025: 100 Mbit/s, 10 ms, 60 s, CUBIC "
+        "without ECN. For 2020: 10 and 50 Mbit/s, round trips of 10 to 160 ms, CUBIC with ECN, the "
+        "last of three minutes. The first flow's goodput is judged. Then the two settings are "
+        "varied in which the sources' DualPI2 and Prague differ."
+    )
+    notes = (
+        "The FIFO with one step (single_queue_FQ) is fq with orphan_mask 0; here it is codel with "
+        "a target never reached and the same ce_threshold. cnq_codel_af, 48 of the 192 rows of "
+        "2020, is not in Linux and not run. Two rows of pfifo at 50 Mbit/s print the same numbers "
+        "(39.98 and 7.55); one of them is probably a copy. DualPI2's limit of 2025 was 10000 "
+        "packets at every buffer, as the authors note.",
+        "A row of 2020 is one run; where ours scatter by more than half it tests nothing.",
+    )
+
+    def tried(self) -> list[Trial]:
+        """See `ShortStudy`."""
+        seed, quick = self.options.seed, self.options.quick
+        rows = (r for r in ROWS.values() if not quick or (r.is_of_2025 and r.qdisc == "DualPI2"))
+        return [*(deciding(seed, year) for year in DECIDING), *(of_print(seed, r) for r in rows)]
+
+    def figure(self) -> Figure:
+        """Draw Prague's goodput behind each discipline of 2025, beside the print."""
+        found = {part.name: part for part in self.finished_trials()}
+        rows = []
+        for row in ROWS.values():
+            if row.is_of_2025 and row.bdp == "2" and row.id in found:
+                of = found[row.id].first_point
+                rows.append(IntervalRow(row.qdisc, of.value, of.low, of.high, row.interval()[0]))
+        title = "95 % interval of the mean"
+        plot = points_with_interval(rows, x_title="Prague (Mbit/s)", interval_title=title)
+        caption = (
+            "Beside one CUBIC flow without ECN; 10 ms, a buffer of 2 BDP; names as in the data."
+        )
+        return Figure("prague", *plot, caption, title="What Prague gets of 100 Mbit/s")
+
+    def said(self) -> dict[str, Any]:
+        """See `ShortStudy`."""
+        verdicts = self.verdicts(ROWS)
+        right = {id_ for id_, verdict in verdicts.items() if verdict is Verdict.REPRODUCED}
+        held, all_ = (Counter(ROWS[id_].is_of_2025 for id_ in ids) for ids in (right, verdicts))
+        answer, measured = "These runs do not decide who gains.", ""
+        found = {part.name: part for part in self.finished_trials()}
+        if part := found.get("settings-2025"):
+            share = {words: 100 * part.found.estimate(words).value for words in SETTINGS}
+            low, high = min(share, key=lambda w: share[w]), max(share, key=lambda w: share[w])
+            if share[low] < 50 < share[high]:
+                answer = "Two settings decide whether Prague or CUBIC leads behind DualPI2."
+            measured = f"Prague gets {share[low]:.0f} % of 100 Mbit/s with {low}, "
+            measured += f"{share[high]:.0f} % with {high}. "
+        measured += f"Reproduced: {held[True]} of {all_[True]} cells of 2025"
+        if all_[False]:
+            measured += f", {held[False]} of {all_[False]} rows of 2020"
+            measured += f" ({len(CUBIC & right)} of {len(CUBIC)} of CUBIC alone)"
+        return {
+            "summary": f"{sum(held.values())} of {len(verdicts)} printed rows are reproduced.",
+            "answer": answer, "measured": f"{measured}.",
+            "so": "Ask of a figure of DualPI2 which target and which Prague it was made with.",
+        }  # fmt: skip
+
+
+STUDY = L4sAdoption
