@@ -11,7 +11,8 @@ from rule_samples import MAYBE, claim, runs, verdict
 
 from dumbbell.claims import Grid, GridPoint, Runs, Verdict, judge, view_of
 from dumbbell.claims.rules import Explained, Joint, Law, Level
-from dumbbell.claims.rules.prediction import joint_prediction_p_value, prediction_p_value
+from dumbbell.claims.rules.prediction import prediction_p_value
+from dumbbell.stats import Together, prediction_fit
 
 LEVELS = Explained(
     levels={"p50": Level(printed=20.0, reading=0.5), "p95": Level(printed=60.0, reading=0.5)},
@@ -94,19 +95,23 @@ def test_levels_that_rise_together_are_held_at_once() -> None:
         Level(printed=0.0, reading=0.1, law=Law.LOG_NORMAL)
 
 
+def p_value(values: Any, printed: Any, spread: Any) -> float:
+    return prediction_fit(Together(values, printed, spread)).p_value
+
+
 def test_the_joint_test_is_the_students_for_one_number() -> None:
     values = np.array([3.0, 4.5, 2.5, 3.5, 5.0, 4.0, 3.8, 4.2, 2.9, 3.3])
     for printed in (3.0, 4.0, 6.0):
         alone = prediction_p_value(values, printed, Law.NORMAL)
-        together = joint_prediction_p_value(values[:, None], np.array([printed]), np.zeros(1))
+        together = p_value(values[:, None], np.array([printed]), np.zeros(1))
         assert together == pytest.approx(alone)
 
 
 def test_the_joint_test_knows_numbers_that_never_differ() -> None:
     rows = np.column_stack([np.arange(12.0), np.full(12, 7.0)])
     at = np.array([5.0, 7.0])
-    assert joint_prediction_p_value(rows, at, np.zeros(2)) > 0.5
-    assert joint_prediction_p_value(rows, np.array([5.0, 7.1]), np.zeros(2)) == 0.0
-    assert joint_prediction_p_value(rows, np.array([5.0, 7.1]), np.array([0.0, 0.1])) > 0.2
+    assert p_value(rows, at, np.zeros(2)) > 0.5
+    assert p_value(rows, np.array([5.0, 7.1]), np.zeros(2)) == 0.0
+    assert p_value(rows, np.array([5.0, 7.1]), np.array([0.0, 0.1])) > 0.2
     with pytest.raises(ValueError, match="2 replications of 2"):
-        joint_prediction_p_value(rows[:2], at, np.zeros(2))
+        p_value(rows[:2], at, np.zeros(2))

@@ -152,6 +152,27 @@ def test_axe_finds_nothing(
     page.close()
 
 
+def test_the_search_finds_studies_by_their_claims(browser: Browser, tmp_path: Path) -> None:
+    entries = [
+        IndexEntry(study="a", title="Buffers?", summary="-", statements=["BBR gets more"]),
+        IndexEntry(study="b", title="Policers?", summary="-", topic="Policing"),
+    ]
+    write_index(entries, tmp_path)
+    page, seen = opened(browser, tmp_path / "index.html", WIDTHS["desktop"])
+    box = page.locator("#search")
+    box.fill("bbr MORE")
+    assert page.locator(".topic article:visible").count() == 1
+    assert page.locator("#study-a").is_visible() and not page.locator("#topic-2").is_visible()
+    assert page.locator("[role=status]").inner_text() == "1 study"
+    box.fill("")
+    assert page.locator(".topic article:visible").count() == 2
+    assert seen.messages == []
+    page.close()
+    page, _ = opened(browser, tmp_path / "index.html", WIDTHS["desktop"], has_script=False)
+    assert not page.locator("#search").is_visible()
+    page.close()
+
+
 def test_axe_finds_no_barrier_in_a_live_figure(browser: Browser, site: Path) -> None:
     page, _ = opened(browser, site / STUDY, 1440)
     brought_to_life(page, "rtt-cdf")

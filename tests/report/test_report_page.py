@@ -68,7 +68,7 @@ EVIL = "</script><script>alert('x')</script><img src=x onerror=alert(1)>\"'&"
 class Reader(HTMLParser):
     """Tags, attributes and text of a page; void elements are not closed."""
 
-    VOID = frozenset({"meta", "link", "img", "br", "rect", "circle", "line", "path"})
+    VOID = frozenset({"meta", "link", "img", "input", "br", "rect", "circle", "line", "path"})
 
     def __init__(self) -> None:
         super().__init__()
@@ -357,15 +357,51 @@ def test_the_index_has_studies_that_are_run_when_named(tmp_path: Path) -> None:
     report = dataclasses.replace(realistic_report(), study="there")
     write_report(report, tmp_path / "there")
     more = [
-        IndexEntry(study=name, title=f"{name}?", summary=EVIL, topic="Fairness")
+        IndexEntry(
+            study=name,
+            title=f"{name}?",
+            summary=EVIL,
+            topic="Fairness",
+            question="Who gets how much?",
+        )
         for name in ("there", "not-there")
     ]
     page = write_index([], tmp_path, more=more).read_text(encoding="utf-8")
-    section = page[page.index('<section id="more">') :]
+    section = page[page.index('id="topic-1"') :]
     assert 'href="there/index.html"' in section and 'href="not-there' not in section
-    assert section.count("<svg") == 1 and section.count("Fairness") == 2
+    assert section.count("<svg") == 1
+    assert section.count(">Who gets how much?<") == 1 and '<a href="#topic-1">Fairness<' in page
     assert "<code>dumbbell reproduce not-there</code>" in section
     assert EVIL not in page
+
+
+def test_the_index_joins_what_an_earlier_command_found(tmp_path: Path) -> None:
+    """Answer, figure and advice of a study that was not run now are those beside its page."""
+    advice = Advice(wish="Nobody is to wait", setting="fq_codel", because=EVIL)
+    report = realistic_report(study="there", answer="It is so.", advice=[advice])
+    write_report(report, tmp_path / "there")
+    more = [IndexEntry(study="there", title="There?", summary="-", topic="Fairness")]
+    page = write_index([], tmp_path, more=more).read_text(encoding="utf-8")
+    assert "It is so." in page and "Nobody is to wait" in page and EVIL not in page
+    assert 'href="#advice"' in page
+    for broken in ("[", "[]", '{"answer": 1}', "[" * 100_000):
+        (tmp_path / "there" / "overview.json").write_text(broken)
+        page = write_index([], tmp_path, more=more).read_text(encoding="utf-8")
+        assert "Nobody is to wait" not in page and 'href="there/index.html"' in page
+
+
+def test_studies_stand_under_the_question_of_their_topic() -> None:
+    entries = [
+        dataclasses.replace(
+            IndexEntry.of(realistic_report(study=name, advice=[])),
+            topic=topic,
+            question=f"{topic}?",
+        )
+        for name, topic in (("a", "Buffers"), ("b", "Policing"), ("c", "Buffers"))
+    ]
+    page = index_html(entries[:2], more=entries[2:])
+    assert [part[0] for part in page.split('<article id="study-')[1:]] == ["a", "c", "b"]
+    assert page.count(">Buffers?<") == page.count(">Policing?<") == 1
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -13,6 +13,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Run and check an experiment": {
         "run": "run.command:run_command",
         "check": "check.command:check_command",
+        "explain": "explain.command:explain_command",
         "judge": "judge.command:judge_command",
         "lab": "lab:lab_command",
         "schema": "schema:schema_command",

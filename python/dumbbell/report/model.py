@@ -268,6 +268,8 @@ class IndexEntry:
         advice: Recommended settings.
         not_run: Why there is no page; empty where there is one.
         topic: Topic by which the page groups studies; empty for none.
+        question: The question of that topic.
+        statements: What is claimed, for the search.
     """
 
     study: str
@@ -280,6 +282,8 @@ class IndexEntry:
     advice: Sequence[Advice] = ()
     not_run: str = ""
     topic: str = ""
+    question: str = ""
+    statements: Sequence[str] = ()
 
     @classmethod
     def of(cls, report: Report) -> IndexEntry:
@@ -294,6 +298,7 @@ class IndexEntry:
             caption=first.caption if first else "",
             answer=report.answer,
             advice=report.advice,
+            statements=tuple(dict.fromkeys(each.claim.statement for each in report.judged)),
         )
 
 

@@ -27,6 +27,7 @@ from dumbbell.report.figures import FigureFiles
 from dumbbell.report.glossary import Explainer
 from dumbbell.report.model import IndexEntry, LoadRow, Opening, Report
 from dumbbell.report.numbers import json_safe, plain, signed_percent, unit_suffix
+from dumbbell.report.overview import by_topic
 from dumbbell.report.palette import style_sheet
 from dumbbell.report.printed_section import printed_view
 from dumbbell.report.topology import hop_rows
@@ -137,24 +138,28 @@ def index_html(
         more: Studies that run only on request; ``not_run`` gives the command, if they were not run.
     """
     template = _environment().get_template("index.html.j2")
-    pictured = [entry for entry in entries if entry.study in drawings]
+    every = [*entries, *more]
+    pictured = [entry for entry in every if entry.study in drawings]
+    views = [
+        {
+            "entry": entry,
+            "drawing": drawings.get(entry.study, ""),
+            "scores": score_views(views_of(entry.judged)),
+            "command": entry.not_run if number >= len(entries) else "",
+        }
+        for number, entry in enumerate(every)
+    ]
     return template.render(
-        entries=[
-            {
-                "entry": entry,
-                "drawing": drawings.get(entry.study, ""),
-                "scores": score_views(views_of(entry.judged)),
-            }
-            for entry in entries
-        ],
-        advice=[(entry, each) for entry in entries for each in entry.advice],
+        entries=entries,
+        topics=by_topic(views),
+        advice=[(entry, each) for entry in every for each in entry.advice],
         opening=opening,
         marked=Explainer().marked,
-        more=[{"entry": entry, "drawing": drawings.get(entry.study, "")} for entry in more],
         preview=f"{pictured[0].study}/figures/{pictured[0].figure}.png" if pictured else "",
         facts=sum(len(facts_of(views_of(entry.judged))) for entry in entries),
         not_run=sum(bool(entry.not_run) for entry in entries),
         laboratory=Markup(_TO_LABORATORY if has_laboratory else _NO_LABORATORY),
+        search=Markup(_template("index.js")),
     )
 
 

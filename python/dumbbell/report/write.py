@@ -23,6 +23,7 @@ from dumbbell.report.folder import REPORT, report_folder
 from dumbbell.report.inline_svg import inline_svg
 from dumbbell.report.model import IndexEntry, Opening, Report, ValueTable
 from dumbbell.report.numbers import json_safe
+from dumbbell.report.overview import OVERVIEW, as_kept, overview_of
 from dumbbell.report.page import LABORATORY, Links, index_html, page_html, with_laboratory
 from dumbbell.report.printed_section import printed_rows
 
@@ -52,10 +53,11 @@ def write_report(
     Other files in the folder are kept.
 
     The folder holds ``index.html`` (self-contained), ``claims.json``, ``meta.json``,
-    ``provenance.json``, ``printed.json`` where a source prints numbers, ``values.json`` where there
-    are tables of values, ``figures/NAME.{svg,png,pdf,csv}``, ``tables/NAME.parquet`` and the
-    report's further files. Figures are drawn in child processes. If a figure cannot be drawn, the
-    page states that in its place.
+    ``provenance.json``, ``overview.json`` (what an index shows) if the page has an answer,
+    ``printed.json`` where a source prints numbers, ``values.json`` where there are tables of
+    values, ``figures/NAME.{svg,png,pdf,csv}``, ``tables/NAME.parquet`` and the report's further
+    files. Figures are drawn in child processes. If a figure cannot be drawn, the page states that
+    in its place.
 
     Args:
         report: What to write.
@@ -89,6 +91,8 @@ def write_report(
         _write_text(folder / "provenance.json", _json_text(report.provenance))
         if report.printed:
             _write_text(folder / "printed.json", _json_text(printed_rows(report.printed)))
+        if report.answer:
+            _write_text(folder / OVERVIEW, _json_text(overview_of(report)))
         if report.values:
             _write_text(
                 folder / "values.json", _json_text([_values(each) for each in report.values])
@@ -278,9 +282,12 @@ def _as_found(entry: IndexEntry, folder: Path) -> IndexEntry:
     place = folder / entry.study
     if not (place / REPORT.marker).is_file():
         return replace(entry, not_run=f"dumbbell reproduce {entry.study}")
+    kept = as_kept(entry, place)
     names = sorted(each.stem for each in (place / "figures").glob(f"*{SVG}"))
     wide = [name for name in names if not f"{name}{SVG}".endswith(_NARROW)]
-    return replace(entry, figure=wide[0] if wide else "", caption=entry.title)
+    if kept.figure in wide:
+        return kept
+    return replace(kept, figure=wide[0] if wide else "", caption=entry.title)
 
 
 def _script(drawer: FigureDrawer, files: Sequence[FigureFiles]) -> str:

@@ -315,10 +315,14 @@ class Experiment(ExperimentKeys):
         """The JSON schema (2020-12) of an experiment file; ``x-unit`` is the unit of a text."""
         from dumbbell.spec.claim_tables import claim_schemas
         from dumbbell.spec.sweep_tables import sweep_schemas
+        from dumbbell.spec.unknown_tables import unknown_schemas
 
         schema = cls.model_json_schema()
-        (sweep_keys, sweep), (claim_keys, claims) = sweep_schemas(), claim_schemas()
-        keys, tables = sweep_keys | claim_keys, sweep | claims
+        keys: dict[str, Any] = {}
+        tables: dict[str, Any] = {}
+        for more_keys, more_tables in (sweep_schemas(), claim_schemas(), unknown_schemas()):
+            keys |= more_keys
+            tables |= more_tables
         return {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             **schema,

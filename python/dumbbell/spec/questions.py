@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-QUESTIONS: tuple[str, ...] = ("sweep", "figure", "claim")
+QUESTIONS: tuple[str, ...] = ("sweep", "figure", "claim", "unknown")
 """Keys of these tables."""
 
 

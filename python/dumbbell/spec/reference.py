@@ -49,6 +49,7 @@ _SECTIONS = {
     "ComparisonTerm": "What a claim's quantity is held against: "
     "`divided_by`, `less`, `to`, `above` ...",
     "Amended": "`amended` of a claim",
+    "UnknownTable": "`[[unknown]]`",
 }
 _FIRST = ("kind", "a", "b")
 _WORDS = {"string": "text", "integer": "whole number", "boolean": "true, false"}

@@ -22,6 +22,7 @@ __all__ = [
     "StudyOptions",
     "StudyWithRequirements",
     "get_study",
+    "question_of",
     "topic_of",
 ]
 
@@ -47,6 +48,16 @@ _TOPICS = {
     "Fairness": ("bbr-share",),
     "L4S": ("l4s-adoption",),
     "Rules of thumb": ("folklore",),
+}
+
+_QUESTIONS = {
+    "Queues": "How long does one wait in a queue?",
+    "Buffers": "How large should a buffer be?",
+    "Policing": "What does a policer do to TCP?",
+    "Active queue management": "What does active queue management give?",
+    "Fairness": "Who gets how much of a line?",
+    "L4S": "Is L4S to be deployed?",
+    "Rules of thumb": "Which rules of thumb hold?",
 }
 
 
@@ -81,6 +92,11 @@ MORE: Mapping[str, Study] = _Studies(when_named=True)
 def topic_of(name: str) -> str:
     """Topic of a study on the index page; empty if it has none."""
     return next((topic for topic, names in _TOPICS.items() if name in names), "")
+
+
+def question_of(topic: str) -> str:
+    """Question of a topic on the index page; empty if it has none."""
+    return _QUESTIONS.get(topic, "")
 
 
 def get_study(name: str) -> Study:

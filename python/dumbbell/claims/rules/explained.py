@@ -26,13 +26,12 @@ from dumbbell.claims.rules.prediction import (
     LEAST_FOR_STUDENT,
     Law,
     is_informative,
-    joint_prediction_p_value,
     predict,
     prediction_p_value,
 )
 from dumbbell.claims.rules.published import printed_glyph
 from dumbbell.claims.verdicts import Verdict
-from dumbbell.stats import Estimate
+from dumbbell.stats import Estimate, Together, prediction_fit
 
 
 class Joint(StrEnum):
@@ -72,6 +71,24 @@ class Level:
             raise ValueError(f"printed is {self.printed:g}; positive where logarithms are normal")
         if self.law is Law.ANY:
             raise ValueError("levels are tested jointly by Student's prediction; normal or of logs")
+
+
+def together(levels: Mapping[str, Level], runs: Mapping[str, Runs]) -> Together:
+    """Printed numbers of one run with the replications of them, for a joint test.
+
+    Args:
+        levels: The printed numbers by name.
+        runs: The replications of each, as many of each; positive where logarithms are normal.
+    """
+    columns, printed, spread = [], [], []
+    for name, level in levels.items():
+        in_logs = level.law is Law.LOG_NORMAL
+        columns.append(np.log(runs[name].values) if in_logs else runs[name].values)
+        printed.append(math.log(level.printed) if in_logs else level.printed)
+        # The reading error is uniform within its width; this is the variance of that distribution.
+        own = math.hypot(level.jitter, level.reading / math.sqrt(3.0))
+        spread.append(own / level.printed if in_logs else own)
+    return Together(np.column_stack(columns), np.array(printed), np.array(spread))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,18 +236,7 @@ class Explained(RuleByOrigin[Grid[Levels]]):
         return min(1.0, len(p_values) * min(1.0 if each is None else each for each in p_values))
 
     def _p_value_at_once(self, runs: Mapping[str, Runs]) -> float:
-        columns, printed, spread = [], [], []
-        for name, level in self.levels.items():
-            in_logs = level.law is Law.LOG_NORMAL
-            columns.append(np.log(runs[name].values) if in_logs else runs[name].values)
-            printed.append(math.log(level.printed) if in_logs else level.printed)
-            # The reading error is uniform within its width; this is the variance of that
-            # distribution.
-            own = math.hypot(level.jitter, level.reading / math.sqrt(3.0))
-            spread.append(own / level.printed if in_logs else own)
-        return joint_prediction_p_value(
-            np.column_stack(columns), np.array(printed), np.array(spread)
-        )
+        return prediction_fit(together(self.levels, runs)).p_value
 
     def _shown(self, at: _AtPoint) -> tuple[tuple[str, float, MeasuredInterval], ...]:
         return tuple(

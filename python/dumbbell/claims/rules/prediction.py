@@ -123,39 +123,6 @@ def prediction_p_value(
     return 0.0 if spread == 0.0 else min(1.0, 2.0 * float(stdtr(n - 1, -away / spread)))
 
 
-def joint_prediction_p_value(values: Floats, printed: Floats, spread: Floats) -> float:
-    """Probability that one run is jointly at least as far out as several printed numbers.
-
-    Hotelling's T-squared of one more observation: with p numbers, mean m and covariance S of n
-    runs, (x - m)' (S (1 + 1/n))^-1 (x - m) (n - p) / (p (n - 1)) has the F distribution with p and
-    n - p degrees of freedom if runs are normal (Anderson, An Introduction to Multivariate
-    Statistical Analysis, 3rd ed., section 5.2).
-
-    Args:
-        values: One row per replication, one column per number, shape (n, p), n > p; normal (or the
-            logarithms of log-normal numbers).
-        printed: The printed numbers, shape (p,).
-        spread: Standard deviation of each number in addition to that of runs, shape (p,): jitter,
-            rounding.
-
-    Raises:
-        ValueError: There are not more replications than numbers.
-    """
-    n, p = values.shape
-    if n <= p:
-        raise ValueError(f"{n} replications of {p} numbers; more replications than numbers")
-    from scipy.special import fdtrc
-
-    covariance = np.atleast_2d(np.cov(values, rowvar=False)) * (1.0 + 1.0 / n)
-    covariance += np.diag(spread**2)
-    away = printed - values.mean(axis=0)
-    scaled = np.linalg.pinv(covariance, hermitian=True) @ away
-    if not np.allclose(covariance @ scaled, away, atol=1e-9 * max(1.0, float(abs(printed).max()))):
-        return 0.0  # along a direction in which runs do not differ at all
-    distance = float(away @ scaled)
-    return float(fdtrc(p, n - p, distance * (n - p) / (p * (n - 1))))
-
-
 def is_informative(found: Estimate) -> bool:
     """Whether the interval is narrow enough to test a number: within +-50 % of its centre."""
     return found.half_width <= INFORMATIVE_HALF_WIDTH * abs((found.low + found.high) / 2)

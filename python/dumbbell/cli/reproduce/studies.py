@@ -52,6 +52,7 @@ from dumbbell.studies import (
     StudyOptions,
     StudyWithRequirements,
     get_study,
+    question_of,
     topic_of,
 )
 from dumbbell.studies.performing import ExecutorPerformer
@@ -158,7 +159,7 @@ def reproduce(
     if name == ALL and written:
         entries = [IndexEntry.of(each.report) for each in written]
         entries += [_not_run_entry(studies[each], why) for each, why in not_run.items()]
-        entries = [changed(each, topic=topic_of(each.study)) for each in entries]
+        entries = [_with_topic(each) for each in entries]
         folder = out or DEFAULT_FOLDER
         _put_laboratory(folder)
         write_story(folder, [each.report.study for each in written])
@@ -284,9 +285,14 @@ def _not_run_entry(study: Study, why: DumbbellError) -> IndexEntry:
 def _more_entries() -> list[IndexEntry]:
     """Entries for studies that run only when named, if results exist."""
     return [
-        IndexEntry(study=name, title=study.title, summary=study.summary, topic=topic_of(name))
+        _with_topic(IndexEntry(study=name, title=study.title, summary=study.summary))
         for name, study in MORE.items()
     ]
+
+
+def _with_topic(entry: IndexEntry) -> IndexEntry:
+    topic = topic_of(entry.study)
+    return changed(entry, topic=topic, question=question_of(topic))
 
 
 def _one(
