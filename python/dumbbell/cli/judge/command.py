@@ -102,7 +102,7 @@ def judge_command(
 
     Exit status: 0 done, whatever was found; 1 a run failed; 2 bad input.
     """
-    from dumbbell.spec.linux import ALL_OF_LINUX
+    from dumbbell.judge.request import ALL_OF_LINUX, Depth
     from dumbbell.spec.native import allowing_native
 
     named = tuple(dict.fromkeys(controllers or ()))
@@ -124,7 +124,6 @@ def judge_command(
     from dumbbell.cli.judge.judging import run_judge
     from dumbbell.cli.judge.league import run_league
     from dumbbell.cli.judge.running import JudgeOptions
-    from dumbbell.judge.request import Depth
 
     asked = JudgeOptions(
         against=names_of(against),
