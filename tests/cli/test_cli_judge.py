@@ -161,6 +161,10 @@ def test_the_kernel_says_what_it_decides_and_a_folder_without_it_is_checked(
             "existing",
             "tail-drop",
         }
+        for each in told["on_kernel"]["compared"]:
+            sim, kernel = each["claims"]
+            assert (sim["backend"], kernel["backend"]) == ("sim", "kernel")
+            assert sim["measured"] == kernel["measured"]
     assert "What the Linux kernel says" in (tmp_path / "bbr" / "index.html").read_text()
 
     def missing(*_: object) -> None:
