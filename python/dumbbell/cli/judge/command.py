@@ -108,13 +108,17 @@ def judge_command(
     named = tuple(dict.fromkeys(controllers or ()))
     if all_ and course is not None:
         raise SpecError("--all", str(course), "it without --course")
+    if course is not None and len(named) != 1:
+        allowed = "one folder of submissions, or one of its files"
+        raise SpecError("FOLDER", ", ".join(named) or "nothing", allowed)
     if not all_ and (len(named) != 1 or ALL_OF_LINUX in named):
         allowed = f"one controller; or --all, and any number, or {ALL_OF_LINUX}"
         raise SpecError("NAME|FILE", ", ".join(named) or "nothing", allowed)
     if suite != "rfc9743" and course is not None:
         raise SpecError("--suite", suite, "it without --course")
     if with_kernel and (all_ or course is not None or backend not in (None, "sim")):
-        raise SpecError("--with-kernel", "", "one controller in the simulator")
+        beside = "--all" if all_ else "--course" if course is not None else f"--backend {backend}"
+        raise SpecError("--with-kernel", beside, "it with one controller in the simulator")
     if course is not None:
         from dumbbell.cli.judge.course import judge_course
 
