@@ -72,6 +72,9 @@ def test_what_is_not_decided_or_does_not_hold_is_no_failure(dumbbell: Dumbbell) 
         (("bbbr",), "did you mean 'bbr'"),
         (("bbr", "--against", "cubik"), "did you mean 'cubic'"),
         (("nothing.c",), "nothing.c is not"),
+        (("--course", "lab.toml"), "one folder of submissions"),
+        (("bbr", "--with-kernel", "--all"), "--all"),
+        (("bbr", "--with-kernel", "--backend", "kernel"), "--backend kernel"),
         (("manual",), "a controller that sets its window"),
         (("linux:*",), "--all, and any number, or linux:*"),
         (("mine.py",), "file:mine.py:Mine"),
@@ -161,6 +164,10 @@ def test_the_kernel_says_what_it_decides_and_a_folder_without_it_is_checked(
             "existing",
             "tail-drop",
         }
+        for each in told["on_kernel"]["compared"]:
+            sim, kernel = each["claims"]
+            assert (sim["backend"], kernel["backend"]) == ("sim", "kernel")
+            assert sim["measured"] == kernel["measured"]
     assert "What the Linux kernel says" in (tmp_path / "bbr" / "index.html").read_text()
 
     def missing(*_: object) -> None:

@@ -13,7 +13,15 @@ from dumbbell.judge.badge import badge_svg
 from dumbbell.judge.dossier import Dossier
 from dumbbell.judge.outcome_bar import COLOURS, outcome_bar
 from dumbbell.judge.request import JudgeRequest
-from dumbbell.judge.summary import HEIGHT_PT, summary_svg
+from dumbbell.judge.suites import SUITES, sections_of
+from dumbbell.judge.summary import (
+    _COLUMNS,
+    _MARGIN_PT,
+    _MEAN_WIDTH,
+    _TITLE_SIZE,
+    HEIGHT_PT,
+    summary_svg,
+)
 from dumbbell.judge.words import FAILS, HOLDS, OPEN, answer, outcome_counts
 from dumbbell.report import FigureDrawer
 from dumbbell.report.figure_frames import PDF
@@ -100,3 +108,13 @@ def test_the_summary_becomes_a_pdf_of_one_page(dossier: Dossier, tmp_path: Path)
     assert pdf.startswith(b"%PDF-")
     assert re.search(rb"/Count\s+1\b", pdf)
     assert re.search(rb"/MediaBox\s*\[0 0 595 842\]", pdf)
+
+
+@pytest.mark.parametrize("suite", SUITES)
+def test_references_and_titles_of_every_suite_fit_their_columns(suite: str) -> None:
+    for section in sections_of(suite):
+        columns = _COLUMNS[section.suite.references]
+        assert columns.fitted(section.title) == section.title
+        reference_pt = len(section.reference) * _TITLE_SIZE * _MEAN_WIDTH
+        assert _MARGIN_PT + reference_pt < columns.title
+    assert columns.fitted("more words than there is room for " * 3).endswith(" …")

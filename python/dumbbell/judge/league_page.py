@@ -53,7 +53,7 @@ def answer(league: League) -> str:
         told = f"{_listed(first)} may each be first: {asked} expectations do not decide it"
     free = [row.entry.name for row in standings if not row.dominated]
     if not league.scenarios:
-        return f"{told}. {league.suite.no_verdict}."
+        return f"{told}."
     nowhere = f"{_listed(free)} {'is' if len(free) == 1 else 'are'}" if free else "none is"
     return (
         f"{told}; by link utilization and queueing delay in {len(league.scenarios)} scenarios, "

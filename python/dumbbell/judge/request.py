@@ -7,9 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
+from dumbbell.spec.linux import PREFIX
 from dumbbell.spec.native import Reference
 
 _T = TypeVar("_T")
+ALL_OF_LINUX = f"{PREFIX}*"
+"""Stands for every controller of Linux that was built on this machine."""
 MANUAL = "manual"
 """This controller's window is a list in the description, so there is nothing to judge."""
 

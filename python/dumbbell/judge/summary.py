@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from html import escape
 
 from dumbbell import __version__
@@ -24,13 +25,36 @@ _TEXT_PT = WIDTH_PT - 2 * _MARGIN_PT
 _MEAN_WIDTH = 0.5
 """Mean width of a character of Helvetica, in font sizes."""
 _ROW_PT = 15.5
-_BAR_PT = (300, 130)
-"""Left edge and width of the bar of the section with the most expectations."""
-_REFERENCE_PT: Mapping[ReferenceKind, int] = {ReferenceKind.NUMBER: 36, ReferenceKind.NAME: 90}
-"""Width of the column of references."""
+_TITLE_SIZE = 9.5
 _MOST_SECTIONS = 24
 _FOOT_PT = 62
 _SMALL = 8.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Columns:
+    """Columns of the sections, in points.
+
+    Attributes:
+        title: Left edge of the titles.
+        bar: Left edge of the bars.
+        bar_width: Width of the bar of the section with the most expectations.
+    """
+
+    title: int
+    bar: int
+    bar_width: int
+
+    def fitted(self, title: str) -> str:
+        """The title, shortened to its column."""
+        room = int((self.bar - self.title) / (_TITLE_SIZE * _MEAN_WIDTH))
+        return textwrap.shorten(title, room, placeholder=" …")
+
+
+_COLUMNS: Mapping[ReferenceKind, _Columns] = {
+    ReferenceKind.NUMBER: _Columns(_MARGIN_PT + 36, 300, 130),
+    ReferenceKind.NAME: _Columns(_MARGIN_PT + 66, 372, 80),
+}
 
 
 class _Sheet:
@@ -94,9 +118,10 @@ def summary_svg(dossier: Dossier, digest: str) -> str:
         sheet.paragraph(told, size=10, weight="bold", most=2)
     sheet.paragraph(how_measured(dossier), size=_SMALL, colour=SOFT.light)
     sheet.y += 24
-    _legend(sheet)
+    columns = _COLUMNS[dossier.suite.references]
+    _legend(sheet, columns)
     for found in dossier.found[:_MOST_SECTIONS]:
-        _section(sheet, found, max(len(each.judged) for each in dossier.found))
+        _section(sheet, columns, found, max(len(each.judged) for each in dossier.found))
     sheet.y += 4
     _listed(sheet, "Does not hold", FAILS, _statements(dossier, lambda found: found.fails))
     _listed(sheet, "Not decided", OPEN, _statements(dossier, lambda found: found.open))
@@ -111,9 +136,9 @@ def summary_svg(dossier: Dossier, digest: str) -> str:
     )
 
 
-def _legend(sheet: _Sheet) -> None:
+def _legend(sheet: _Sheet, columns: _Columns) -> None:
     sheet.line("Expectations by section", size=10, weight="bold")
-    x = float(_BAR_PT[0])
+    x = float(columns.bar)
     for outcome, colour in COLOURS.items():
         sheet.parts.append(
             f'<rect x="{x:.1f}" y="{sheet.y - 7:.1f}" width="8" height="8" fill="{colour}"/>'
@@ -124,21 +149,20 @@ def _legend(sheet: _Sheet) -> None:
     sheet.rule()
 
 
-def _section(sheet: _Sheet, found: SectionResult, most: int) -> None:
+def _section(sheet: _Sheet, columns: _Columns, found: SectionResult, most: int) -> None:
     counts = {HOLDS: len(found.holds), FAILS: len(found.fails), OPEN: len(found.open)}
     sheet.y += _ROW_PT
-    sheet.line(found.section.reference, size=9.5, colour=SOFT.light)
-    beside = _REFERENCE_PT[found.section.suite.references]
-    sheet.line(found.section.title, size=9.5, x=_MARGIN_PT + beside)
-    width = _BAR_PT[1] * len(found.judged) / most if most else 0.0
-    sheet.parts.append(outcome_bar(counts, _BAR_PT[0], sheet.y - 7.5, width, 9))
+    sheet.line(found.section.reference, size=_TITLE_SIZE, colour=SOFT.light)
+    sheet.line(columns.fitted(found.section.title), size=_TITLE_SIZE, x=columns.title)
+    width = columns.bar_width * len(found.judged) / most if most else 0.0
+    sheet.parts.append(outcome_bar(counts, columns.bar, sheet.y - 7.5, width, 9))
     words = (
         ("holds", "hold", counts[HOLDS]),
         ("does not", "do not", counts[FAILS]),
         ("open", "open", counts[OPEN]),
     )
     told = ", ".join(f"{n} {one if n == 1 else many}" for one, many, n in words if n)
-    sheet.line(told, size=_SMALL, x=_BAR_PT[0] + width + 6)
+    sheet.line(told, size=_SMALL, x=columns.bar + width + 6)
 
 
 def _statements(dossier: Dossier, which: Callable[[SectionResult], Sequence[Judged]]) -> list[str]:

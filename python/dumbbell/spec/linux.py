@@ -18,8 +18,6 @@ from dumbbell.spec import native
 from dumbbell.spec.refusal import Refused, nearest, one_of
 
 PREFIX: Final = "linux:"
-ALL_OF_LINUX: Final = f"{PREFIX}*"
-"""Stands for every controller of Linux that was built on this machine, where a command says so."""
 LICENCE: Final = "GPL-2.0"
 """Licence of the kernel's files, and so of controllers compiled from them."""
 _NAME = re.compile("[a-z0-9_]{1,15}")

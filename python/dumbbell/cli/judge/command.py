@@ -102,19 +102,23 @@ def judge_command(
 
     Exit status: 0 done, whatever was found; 1 a run failed; 2 bad input.
     """
-    from dumbbell.spec.linux import ALL_OF_LINUX
+    from dumbbell.judge.request import ALL_OF_LINUX, Depth
     from dumbbell.spec.native import allowing_native
 
     named = tuple(dict.fromkeys(controllers or ()))
     if all_ and course is not None:
         raise SpecError("--all", str(course), "it without --course")
+    if course is not None and len(named) != 1:
+        allowed = "one folder of submissions, or one of its files"
+        raise SpecError("FOLDER", ", ".join(named) or "nothing", allowed)
     if not all_ and (len(named) != 1 or ALL_OF_LINUX in named):
         allowed = f"one controller; or --all, and any number, or {ALL_OF_LINUX}"
         raise SpecError("NAME|FILE", ", ".join(named) or "nothing", allowed)
     if suite != "rfc9743" and course is not None:
         raise SpecError("--suite", suite, "it without --course")
     if with_kernel and (all_ or course is not None or backend not in (None, "sim")):
-        raise SpecError("--with-kernel", "", "one controller in the simulator")
+        beside = "--all" if all_ else "--course" if course is not None else f"--backend {backend}"
+        raise SpecError("--with-kernel", beside, "it with one controller in the simulator")
     if course is not None:
         from dumbbell.cli.judge.course import judge_course
 
@@ -124,7 +128,6 @@ def judge_command(
     from dumbbell.cli.judge.judging import run_judge
     from dumbbell.cli.judge.league import run_league
     from dumbbell.cli.judge.running import JudgeOptions
-    from dumbbell.judge.request import Depth
 
     asked = JudgeOptions(
         against=names_of(against),

@@ -156,9 +156,11 @@ def _kernel_json(check: KernelCheck | None) -> dict[str, Any] | None:
             {
                 "section": each.section.id,
                 "expectation": each.expectation.id,
+                "statement": each.expectation.statement,
                 "sim": outcome_words(each.judged[0]),
                 "kernel": outcome_words(each.judged[1]),
                 "differs": each.differs,
+                "claims": to_rows(each.judged),
             }
             for each in check.compared
         ],

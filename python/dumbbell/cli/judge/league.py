@@ -26,11 +26,11 @@ from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.tables import print_table
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
 from dumbbell.judge.league import Entry, League, entries_of, native_controllers
-from dumbbell.judge.request import Depth
+from dumbbell.judge.request import ALL_OF_LINUX, Depth
 from dumbbell.judge.suites import DEFAULT_SUITE, suite_of
 from dumbbell.judge.words import FAILS, HOLDS, OPEN
 from dumbbell.replication import Interrupted
-from dumbbell.spec.linux import ALL_OF_LINUX, PREFIX, linux_controllers
+from dumbbell.spec.linux import PREFIX, linux_controllers
 
 
 def run_league(named: Sequence[str], asked: JudgeOptions, console: Console) -> int:
