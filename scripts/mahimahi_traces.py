@@ -35,6 +35,8 @@ OPPORTUNITY_BYTES = 1504
 STEP_MS = 500
 LEAST_BPS = 100_000
 DURATION_S, WARM_UP_S = 65, 5
+BOTTLENECK = 2
+"""Index of the queue from router to phone."""
 
 
 def opportunities_ms(file: Path) -> np.ndarray:
@@ -75,14 +77,18 @@ def download(controller: str, trace: str, folder: Path) -> Experiment:
     file = folder / f"{controller}.toml"
     file.write_text(
         f"""seed = 1
+guest = "module"
 duration = "{DURATION_S}s"
 warm_up = "{WARM_UP_S}s"
 sample_interval = "20ms"
 [[links]]
 a = "server"
+b = "router"
+rate = "1gbit"
+[[links]]
+a = "router"
 b = "phone"
 delay = "20ms"
-overhead = "4B"
 forward = {{ qdisc = "pfifo limit 200", trace = "{trace}" }}
 reverse = {{ rate = "100mbit" }}
 [[flows]]
@@ -115,8 +121,8 @@ def measured(file: Path, backend: str, folder: Path) -> dict[str, Values]:
     failures: list[Any] = []
     found: dict[int, tuple[float, ...]] = {}
     for index, run in run_many(jobs, backend=backend, jobs=1, on_failure=failures.append):
-        sampled = run.column("queue_samples", "t_ns", queue=0) >= WARM_UP_S * 10**9
-        backlog = run.column("queue_samples", "backlog_bytes", queue=0)[sampled]
+        sampled = run.column("queue_samples", "t_ns", queue=BOTTLENECK) >= WARM_UP_S * 10**9
+        backlog = run.column("queue_samples", "backlog_bytes", queue=BOTTLENECK)[sampled]
         moved = run.column("flow_samples", "delivered_payload_bytes", flow=0)
         window = run.column("flow_samples", "cwnd_pkts", flow=0)
         late = run.column("flow_samples", "t_ns", flow=0) >= WARM_UP_S * 10**9

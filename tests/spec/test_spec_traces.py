@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from dumbbell import SpecError, simulate
+from dumbbell.backends.kernel.job import check_kernel_can
 from dumbbell.spec import Experiment, Resolved
 from dumbbell.spec.replay import file_inside
 from dumbbell.spec.trace_changes import check_trace, traces_as_changes
@@ -184,6 +185,17 @@ def test_steps_are_changes_on_the_kernel_and_what_is_none_is_refused(tmp_path: P
             check_trace("links[0].forward", found["links"][0]["forward"])
     with pytest.raises(SpecError, match="more than 1 steps"):
         traces_as_changes(resolved, 0, 1)
+
+
+@pytest.mark.parametrize("given", ["rate = '5mbit'", "trace = { kind = 'steps', steps = '0r5m' }"])
+def test_a_traces_rate_is_refused_on_the_kernel_for_what_a_rate_is(
+    tmp_path: Path, given: str
+) -> None:
+    text = _FILE.format(link=f"overhead = '4B', forward = {{ {given} }}")
+    begin = text.index("source =")
+    (tmp_path / "tcp.toml").write_text(text[:begin] + "source = { kind = 'greedy' }\n")
+    with pytest.raises(SpecError, match=r"flows\[0\]\.tcp\.gso_max_segs.*overhead of 4B"):
+        check_kernel_can(Experiment.from_toml(tmp_path / "tcp.toml").resolved())
 
 
 @pytest.mark.slow

@@ -179,7 +179,9 @@ pub(super) fn outline(steps: &TraceText, repeat_ns: Option<u64>) -> Outline {
         most_rate_bps: rate.filter(|_| has_rate).map(|rate| rate as f64),
         least_delay_ns: delay.filter(|_| from_the_start(|step| step.delay.is_some())),
         least_loss: loss.filter(|_| from_the_start(|step| step.loss.is_some())),
-        steps_per_s: 1e9 * count as f64 / repeat_ns.unwrap_or(at_ns).max(1) as f64,
+        // Without repetition, the steps of a short beginning are not those of every second.
+        steps_per_s: 1e9 * count as f64
+            / repeat_ns.unwrap_or(at_ns.max(1_000_000_000)).max(1) as f64,
         has_rate,
         has_way: delay.is_some() || loss.is_some(),
     }
@@ -238,5 +240,22 @@ impl Written {
 
     pub(super) fn finish(self) -> TraceText {
         self.text.into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn steps_per_s(steps: &str, repeat_ns: Option<u64>) -> f64 {
+        outline(&steps.to_owned().into(), repeat_ns).steps_per_s
+    }
+
+    #[test]
+    fn steps_of_the_start_alone_are_not_repeated_each_nanosecond() {
+        assert!((steps_per_s("0r10m", None) - 1.0).abs() < 1e-9);
+        assert!((steps_per_s("0r10m 1r5m", None) - 2.0).abs() < 1e-9);
+        assert!((steps_per_s("0r10m 4gr5m", None) - 0.5).abs() < 1e-9);
+        assert!((steps_per_s("0r10m 1mr5m", Some(2_000_000)) - 1000.0).abs() < 1e-9);
     }
 }

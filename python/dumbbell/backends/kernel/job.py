@@ -93,6 +93,9 @@ def check_kernel_can(resolved: Mapping[str, Any], has: Capabilities = USUAL) -> 
             check_dualpi2(path, link[direction], has.dualpi2)
     if len(resolved["flows"]) > MOST_FLOWS:
         raise SpecError("flows", len(resolved["flows"]), f"at most {MOST_FLOWS} on the kernel")
+    if has_traces(resolved):
+        # What a link's rate is refused for, its trace's rates are too.
+        resolved = traces_as_changes(resolved, 0)
     check_tcp(resolved, has)
     check_offloads(resolved)
     _check_sizes(resolved)
