@@ -231,5 +231,7 @@ def _print_info(info: Any, as_json: bool, more: dict[str, Any] | None = None) ->
     say(f"sha256    {info.sha256}")
     say(f"built     {info.built_at} in {info.build_s:.0f} s from {info.source}")
     say(f"compiler  {info.compiler}")
+    if info.optional:
+        say(f"options   {', '.join(info.optional)}, which only some sources have")
     if more is not None:
         say(f"guest     {more['guest'] or 'has not been built'}")
