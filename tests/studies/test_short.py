@@ -123,3 +123,30 @@ def test_folklore_has_its_ten_rules() -> None:
         *("codel", "policer", "bbr", "tbf", "upload"),
     }
     assert all(each.source and each.words and np.isfinite(each.said) for each in trials)
+
+
+@pytest.mark.usefixtures("pretended_kernel")
+def test_rules_are_judged_on_the_kernel_too_and_the_backends_are_compared() -> None:
+    study: Any = get_study("folklore")(  # type: ignore[operator]
+        StudyOptions(quick=True, replications=5, backends=("sim", "kernel"), jobs=1)
+    )
+    study.parts = [part for part in study.parts if part.name == "cubic"]
+    report = study.report()
+    assert {(each.claim.id, each.backend) for each in report.judged} == {
+        ("cubic", "sim"),
+        ("cubic", "kernel"),
+        ("cubic-agreement", "kernel"),
+    }
+    assert "agree in 1 of 1" in report.measured
+    (table,) = report.values
+    assert list(table.columns) == ["simulator", "Linux kernel"]
+
+
+def test_rules_that_the_kernel_runs_are_long_but_few() -> None:
+    study: Any = get_study("folklore")(  # type: ignore[operator]
+        StudyOptions(quick=False, backends=("kernel",))
+    )
+    asked = {each.id for each in study.trials if each.is_for_kernel}
+    assert len(asked) == 13 and "acks" not in asked
+    assert all(each.kernel_runs == 5 < each.runs for each in study.trials)
+    assert {each.resolved()["guest"] for each in study.on_kernel()} == {"module"}

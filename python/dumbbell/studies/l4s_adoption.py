@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,13 +16,14 @@ from dumbbell.claims.rules import Published
 from dumbbell.report import Figure, IntervalRow, points_with_interval
 from dumbbell.spec import Experiment
 from dumbbell.stats import student_interval
-from dumbbell.studies.one_line import FAR, greedy, one_line
+from dumbbell.studies.one_line import FAR, SENDER, greedy, one_line
 from dumbbell.studies.printed_rows import printed_rows
 from dumbbell.studies.short import ShortStudy, Trial
 from dumbbell.tables import Run
 
 ROUNDING_MBPS, MTU, RUNS = 0.005, 1500, 10
 """Rounding of the print, bytes of a packet, and runs of a row: the fewest that tell enough."""
+NAMES = {"prague": "Prague", "cubic": "CUBIC"}
 DISCIPLINES = {
     "FIFO": "bfifo limit {bytes}b",
     "single_queue_FQ": "codel limit {packets} target 1000s interval 1000s ecn ce_threshold 5ms",
@@ -30,8 +32,7 @@ DISCIPLINES = {
     "Codel": "codel limit {packets} target 5ms interval 100ms ecn",
     "FQ": "fq limit {packets} flow_limit {packets} ce_threshold 5ms",
     "FQ_Codel": "fq_codel limit {packets} target 5ms interval 100ms ecn",
-    "FQ_Codel_L4S": "fq_codel limit {packets} target 5ms interval 100ms ecn ce_threshold 1ms "
-    "ce_threshold_selector 0x1/0x1",
+    "FQ_Codel_L4S": "fq_codel limit {packets} ecn ce_threshold 1ms ce_threshold_selector 0x1/0x1",
     "DualPI2": "dualpi2 target 5ms",
 }
 """Those of 2025 by their names in the data, as the authors' notebook sets them."""
@@ -53,6 +54,7 @@ class Row:
         bdp: Buffer in bandwidth-delay products; empty if the source has one buffer.
         flows, rtt_ms: Congestion controllers, and round-trip times without a queue.
         printed: Goodput of the first flow in each published run, Mbit/s.
+        share: Its share of both, of the means.
     """
 
     is_of_2025: bool
@@ -62,6 +64,7 @@ class Row:
     flows: tuple[str, str]
     rtt_ms: tuple[int, int]
     printed: tuple[float, ...]
+    share: float
 
     @property
     def id(self) -> str:
@@ -74,38 +77,37 @@ class Row:
     @property
     def words(self) -> str:
         """What it is, for readers."""
-        name = {"prague": "Prague", "cubic": "CUBIC"}
         both = zip(self.flows, self.rtt_ms, strict=True)
-        first, second = (f"{name[flow]} over {rtt} ms" for flow, rtt in both)
+        first, second = (f"{NAMES[flow]} over {rtt} ms" for flow, rtt in both)
         buffer = f", {self.bdp} BDP" if self.bdp else ""
         return f"{first} beside {second}, {self.qdisc}{buffer}, {self.rate} Mbit/s"
 
     def interval(self) -> tuple[float, float]:
         """Middle and half width of the print: of several runs the 95 % interval of their mean."""
-        if len(self.printed) == 1:
-            return self.printed[0], ROUNDING_MBPS
         mean = student_interval(np.array(self.printed))
-        return mean.value, (mean.high - mean.low) / 2 + ROUNDING_MBPS
+        wide = (mean.high - mean.low) / 2 if len(self.printed) > 1 else 0.0
+        return mean.value, wide + ROUNDING_MBPS
 
 
 def _rows() -> dict[str, Row]:
     rows = [
         Row(row["source"] == "pam", int(row["rate"]), row["qdisc"], row["bdp"],
             (row["first"], row["second"]), (int(row["first_rtt"]), int(row["second_rtt"])),
-            tuple(map(float, row["first_mbps"].split())))
+            first := tuple(map(float, row["first_mbps"].split())),
+            sum(first) / (sum(first) + sum(map(float, row["second_mbps"].split()))))
         for row in printed_rows("l4s_adoption")
     ]  # fmt: skip
     return {row.id: row for row in rows if row.is_of_2025 or (row.qdisc, row.rate) in OF_2020}
 
 
 ROWS = _rows()
-CUBIC = {id_ for id_, row in ROWS.items() if row.flows == ("cubic", "cubic")
-         and row.qdisc in ("pfifo", "fq_codel")}  # fmt: skip
+CUBIC = {id_ for id_, row in ROWS.items() if row.flows[0] == row.flows[1] == "cubic"
+         and row.qdisc != "dualpi2"}  # fmt: skip
 """Rows in which nothing of L4S plays a part."""
 
 
 def first_mbps(run: Run) -> float:
-    """Return the goodput of the first flow after the warm-up, Mbit/s."""
+    """Return the goodput of the first flow, Mbit/s."""
     return metrics.goodput_bps(run, "first") / 1e6
 
 
@@ -118,19 +120,17 @@ def experiment(seed: int, row: Row, qdisc: str = "", independent: bool | None = 
     """Return the experiment of a row, as its source sets it where nothing else is said."""
     held = int(125 * row.rate * row.rtt_ms[0] * float(row.bdp or 1))
     usual = DISCIPLINES[row.qdisc] if row.is_of_2025 else OF_2020[row.qdisc, row.rate]
-    of = {
-        # Prague of 2020 had no RTT independence, and CUBIC of 2025 no ECN.
-        "prague": {"rtt_independence": row.is_of_2025 if independent is None else independent},
-        "cubic": {"ecn": not row.is_of_2025},
-    }
+    on = row.is_of_2025 if independent is None else independent
+    # Offloads were off. Prague of 2020 had no RTT independence, and CUBIC of 2025 no ECN.
+    of = {"prague": {"rtt_independence": on, "gso_max_segs": 1},
+          "cubic": {"ecn": not row.is_of_2025, "gso_max_segs": 1}}  # fmt: skip
     far, near = row.rtt_ms[0] if row.rtt_ms[0] != row.rtt_ms[1] else None, row.rtt_ms[1]
-    hosts = {"from_": FAR} if far else {}
     return one_line(
-        greedy(row.flows[0], "first", gso_max_segs=1, **of[row.flows[0]], **hosts),
-        greedy(row.flows[1], "second", gso_max_segs=1, **of[row.flows[1]]),
-        seed=seed, rtt_ms=near, far_rtt_ms=far,
+        greedy(row.flows[0], "first", from_=FAR if far else SENDER, **of[row.flows[0]]),
+        greedy(row.flows[1], "second", **of[row.flows[1]]),
+        seed=seed, rtt_ms=near, far_rtt_ms=far, rate=f"{row.rate}mbit",
         length_s=60 if row.is_of_2025 else 180, warm_up_s=0 if row.is_of_2025 else 120,
-        rate=f"{row.rate}mbit", qdisc=qdisc or usual.format(bytes=held, packets=held // MTU + 1),
+        qdisc=qdisc or usual.format(bytes=held, packets=held // MTU + 1),
     )  # fmt: skip
 
 
@@ -147,8 +147,9 @@ def of_print(seed: int, row: Row) -> Trial:
 
 
 DECIDING = {"2025": ROWS["2025-dualpi2-2-bdp"], "2020": ROWS["2020-dualpi2-50-prague-10-cubic-10"]}
+SET = {"2025": (5, True), "2020": (15, False)}
 SETTINGS = {
-    f"target {target} ms, RTT independence {'on' if independent else 'off'}": (target, independent)
+    f"{target} ms, {'on' if independent else 'off'}": (target, independent)
     for target in (5, 15) for independent in (True, False)
 }  # fmt: skip
 
@@ -178,7 +179,7 @@ class L4sAdoption(ShortStudy):
     title = "Who gains from L4S while few have it?"
     summary = (
         "Prague beside CUBIC behind nine disciplines (2025, ten runs a cell) and behind three "
-        "(2020, one run a row, with 24 rows of CUBIC alone). Quick: DualPI2 of 2025."
+        "(2020, one run a row, with 24 rows of CUBIC alone). Quick: one buffer of 2025."
     )
     source = (
         "Sarpkaya, Fund and Panwar, To adopt or not to adopt L4S-compatible congestion control?, "
@@ -189,7 +190,7 @@ class L4sAdoption(ShortStudy):
         "Two flows share a line, set as in the source. For 2025: 100 Mbit/s, 10 ms, 60 s, CUBIC "
         "without ECN. For 2020: 10 and 50 Mbit/s, round trips of 10 to 160 ms, CUBIC with ECN, the "
         "last of three minutes. The first flow's goodput is judged. Then the two settings are "
-        "varied in which the sources' DualPI2 and Prague differ."
+        "varied in which the sources' DualPI2 and Prague differ. A row of 2020 is one run."
     )
     notes = (
         "The FIFO with one step (single_queue_FQ) is fq with orphan_mask 0; here it is codel with "
@@ -197,29 +198,28 @@ class L4sAdoption(ShortStudy):
         "2020, is not in Linux and not run. Two rows of pfifo at 50 Mbit/s print the same numbers "
         "(39.98 and 7.55); one of them is probably a copy. DualPI2's limit of 2025 was 10000 "
         "packets at every buffer, as the authors note.",
-        "A row of 2020 is one run; where ours scatter by more than half it tests nothing.",
     )
 
     def tried(self) -> list[Trial]:
         """See `ShortStudy`."""
         seed, quick = self.options.seed, self.options.quick
-        rows = (r for r in ROWS.values() if not quick or (r.is_of_2025 and r.qdisc == "DualPI2"))
+        rows = (row for row in ROWS.values() if not quick or row.bdp == "2")
         return [*(deciding(seed, year) for year in DECIDING), *(of_print(seed, r) for r in rows)]
 
     def figure(self) -> Figure:
-        """Draw Prague's goodput behind each discipline of 2025, beside the print."""
-        found = {part.name: part for part in self.finished_trials()}
+        """Draw Prague's share by the two settings, in each source's network."""
+        found = {part.name: part.found for part in self.finished_trials()}
         rows = []
-        for row in ROWS.values():
-            if row.is_of_2025 and row.bdp == "2" and row.id in found:
-                of = found[row.id].first_point
-                rows.append(IntervalRow(row.qdisc, of.value, of.low, of.high, row.interval()[0]))
-        title = "95 % interval of the mean"
-        plot = points_with_interval(rows, x_title="Prague (Mbit/s)", interval_title=title)
-        caption = (
-            "Beside one CUBIC flow without ECN; 10 ms, a buffer of 2 BDP; names as in the data."
-        )
-        return Figure("prague", *plot, caption, title="What Prague gets of 100 Mbit/s")
+        for (year, row), words in product(DECIDING.items(), SETTINGS):
+            if runs := found.get(f"settings-{year}"):
+                each, is_printed = runs.estimate(words), SETTINGS[words] == SET[year]
+                rows.append(IntervalRow(
+                    words, 100 * each.value, 100 * each.low, 100 * each.high,
+                    100 * row.share if is_printed else None, style=f"{row.rate} Mbit/s ({year})",
+                ))  # fmt: skip
+        plot = points_with_interval(rows, x_title="Prague's share (%)", interval_title="95 %")
+        caption = "Behind DualPI2: its target, and whether Prague's RTT independence is on."
+        return Figure("prague", *plot, caption, title="Prague's share, by two settings")
 
     def said(self) -> dict[str, Any]:
         """See `ShortStudy`."""
@@ -234,11 +234,11 @@ class L4sAdoption(ShortStudy):
             if share[low] < 50 < share[high]:
                 answer = "Two settings decide whether Prague or CUBIC leads behind DualPI2."
             measured = f"Prague gets {share[low]:.0f} % of 100 Mbit/s with {low}, "
-            measured += f"{share[high]:.0f} % with {high}. "
+            measured += f"{share[high]:.0f} % with {high} (target, RTT independence). "
         measured += f"Reproduced: {held[True]} of {all_[True]} cells of 2025"
         if all_[False]:
-            measured += f", {held[False]} of {all_[False]} rows of 2020"
-            measured += f" ({len(CUBIC & right)} of {len(CUBIC)} of CUBIC alone)"
+            measured += f", {held[False]} of {all_[False]} rows of 2020 ({len(CUBIC & right)} of "
+            measured += f"{len(CUBIC)} of CUBIC alone)"
         return {
             "summary": f"{sum(held.values())} of {len(verdicts)} printed rows are reproduced.",
             "answer": answer, "measured": f"{measured}.",
