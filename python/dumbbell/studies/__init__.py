@@ -34,16 +34,18 @@ _MODULES = {
     "pie-rrul": "dumbbell.studies.pie_rrul",
     "folklore": "dumbbell.studies.folklore",
     "bbr-share": "dumbbell.studies.bbr_share",
+    "aqm-scenarios": "dumbbell.studies.aqm_scenarios",
+    "staggered-flows": "dumbbell.studies.staggered_flows",
 }
 
-_WHEN_NAMED = frozenset({"folklore", "bbr-share"})
+_WHEN_NAMED = frozenset({"folklore", "bbr-share", "aqm-scenarios", "staggered-flows"})
 """Studies that ``all`` does not run, because it should end within a minute; see `MORE`."""
 
 _TOPICS = {
     "Queues": ("statistical-multiplexing",),
     "Buffers": ("queue-size-delay", "buffer-sizing"),
     "Policing": ("traffic-policing",),
-    "Active queue management": ("pie-rrul",),
+    "Active queue management": ("pie-rrul", "aqm-scenarios", "staggered-flows"),
     "Fairness": ("bbr-share",),
     "Rules of thumb": ("folklore",),
 }
