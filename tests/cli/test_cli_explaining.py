@@ -52,7 +52,7 @@ def test_bad_input_gives_2(dumbbell: Dumbbell, tmp_path: Path) -> None:
     for option, said in (
         (["--pairs", "alway"], "always"),
         (["--backend", "sim,kernel"], "one: sim or kernel"),
-        (["--replications", "2"], "at least 3"),
+        (["--replications", "2"], "at least 10"),
         (["--set", "links[isp->home].rate=1mbit"], "a setting that no [[unknown]] table tries"),
     ):
         code, _, err = dumbbell("explain", file, *option)

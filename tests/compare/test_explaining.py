@@ -185,6 +185,6 @@ def test_a_file_without_unknowns_and_too_many_of_them_are_refused(tmp_path: Path
 
 def test_too_few_replications_for_the_joint_test_are_refused(tmp_path: Path) -> None:
     search = search_of(planted(tmp_path))
-    assert search.groups == (("mean", "p95"),) and search.fewest == 4
-    with pytest.raises(SpecError, match="at least 4"):
-        explain(search, replications=3)
+    assert search.groups == (("mean", "p95"),) and search.fewest == 10
+    with pytest.raises(SpecError, match="at least 10"):
+        explain(search, replications=9)

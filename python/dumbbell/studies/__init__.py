@@ -35,16 +35,20 @@ _MODULES = {
     "folklore": "dumbbell.studies.folklore",
     "bbr-share": "dumbbell.studies.bbr_share",
     "l4s-adoption": "dumbbell.studies.l4s_adoption",
+    "aqm-scenarios": "dumbbell.studies.aqm_scenarios",
+    "staggered-flows": "dumbbell.studies.staggered_flows",
 }
 
-_WHEN_NAMED = frozenset({"folklore", "bbr-share", "l4s-adoption"})
+_WHEN_NAMED = frozenset(
+    {"folklore", "bbr-share", "l4s-adoption", "aqm-scenarios", "staggered-flows"}
+)
 """Studies that ``all`` does not run, because it should end within a minute; see `MORE`."""
 
 _TOPICS = {
     "Queues": ("statistical-multiplexing",),
     "Buffers": ("queue-size-delay", "buffer-sizing"),
     "Policing": ("traffic-policing",),
-    "Active queue management": ("pie-rrul",),
+    "Active queue management": ("pie-rrul", "aqm-scenarios", "staggered-flows"),
     "Fairness": ("bbr-share",),
     "L4S": ("l4s-adoption",),
     "Rules of thumb": ("folklore",),

@@ -334,7 +334,8 @@ def _interrupted(
 
 
 def _print(done: _WrittenStudy, console: Console) -> None:
-    print_group(claims_table(done.report.judged, title=done.report.title), console, keys=2)
+    if done.report.judged:
+        print_group(claims_table(done.report.judged, title=done.report.title), console, keys=2)
     console.print(Text(done.report.summary))
     for what, found in (
         ("contradicts theory", contradicting(done.report.judged)),

@@ -144,7 +144,7 @@ def explain(
     """
     n = search.replications if replications is None else replications
     if n < search.fewest:
-        allowed = f"at least {search.fewest}: two more than numbers printed of one run"
+        allowed = f"at least {search.fewest}, for a joint test of the numbers printed of one run"
         raise SpecError("--replications", n, allowed)
     run = partial(_run, search, replications=n, options=options)
     fits, not_run, stopped = run([search.base, *search.alone])

@@ -127,12 +127,12 @@ class Search:
     @property
     def replications(self) -> int:
         """Replications of each cell: enough for the joint test of the largest group."""
-        return max(self.at_least, LEAST_FOR_STUDENT, 2 * max(map(len, self.groups)))
+        return max(self.at_least, self.fewest, 2 * max(map(len, self.groups)))
 
     @property
     def fewest(self) -> int:
-        """Fewest replications for the joint test."""
-        return max(map(len, self.groups)) + 2
+        """Fewest replications for the joint test, as of the rules for printed numbers."""
+        return max(LEAST_FOR_STUDENT, max(map(len, self.groups)) + 2)
 
     @property
     def n_pairs(self) -> int:
