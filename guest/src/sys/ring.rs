@@ -1,6 +1,7 @@
 //! A packet socket that writes what passes a device into shared memory (packet(7); the kernel's
 //! documentation of packet_mmap; linux/if_packet.h): no process is woken for it.
 
+use super::pages::put_into_host_tables;
 use super::{Socket, checked};
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -75,6 +76,8 @@ impl Ring {
         if memory == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
+        // SAFETY: the mapping is new. Each page touched for the first time would cost a fault otherwise.
+        unsafe { put_into_host_tables(memory, length) };
         let memory = NonNull::new(memory.cast()).ok_or_else(io::Error::last_os_error)?;
         let ring = Ring {
             socket,
