@@ -89,14 +89,19 @@ pub fn held(disciplines: &Disciplines) -> u64 {
     backlogs.sum()
 }
 
-/// Requests all disciplines of the socket's namespace.
-pub fn disciplines(socket: &Socket) -> Result<Disciplines, GuestError> {
-    let what = || "reading counters of queues".to_owned();
+/// The message that asks for all disciplines of a namespace.
+pub fn request() -> [u8; HEADER + TCMSG] {
     let mut request = [0u8; HEADER + TCMSG];
     request[0..4].copy_from_slice(&((HEADER + TCMSG) as u32).to_ne_bytes());
     request[4..6].copy_from_slice(&RTM_GETQDISC.to_ne_bytes());
     request[6..8].copy_from_slice(&NLM_F_REQUEST_DUMP.to_ne_bytes());
-    socket.send(&request).context(what)?;
+    request
+}
+
+/// Requests all disciplines of the socket's namespace.
+pub fn disciplines(socket: &Socket) -> Result<Disciplines, GuestError> {
+    let what = || "reading counters of queues".to_owned();
+    socket.send(&request()).context(what)?;
     let mut found = Disciplines::new();
     let mut buffer = vec![0u8; 1 << 16];
     // The kernel answers a dump synchronously, so no waiting is needed.
@@ -111,7 +116,7 @@ pub fn disciplines(socket: &Socket) -> Result<Disciplines, GuestError> {
 }
 
 /// Parses messages. Returns whether the last one was among them.
-fn messages(mut bytes: &[u8], found: &mut Disciplines) -> bool {
+pub fn messages(mut bytes: &[u8], found: &mut Disciplines) -> bool {
     while bytes.len() >= HEADER {
         let length = u32_at(bytes, 0) as usize;
         if length < HEADER || length > bytes.len() {
