@@ -6,12 +6,13 @@ use crate::capture_file::CaptureFile;
 use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
 use crate::job::Job;
-use crate::sys::{self, Frame, Ring};
+use crate::sys::{self, Frame, Ring, RingMarks};
 use dumbbell_core::time::Time;
 use dumbbell_spec::Experiment;
 use std::collections::hash_map::Entry;
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddrV4;
+use std::rc::Rc;
 
 const ETHERNET_BYTES: usize = 14;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
@@ -94,6 +95,8 @@ struct Watch {
 /// All watched queues.
 pub struct Captures {
     watches: Vec<Watch>,
+    /// Words of the rings by which one sees that they are to be read.
+    marks: Rc<RingMarks>,
     /// Wall clock at the run's time zero.
     zero_wall_ns: u64,
     /// None if no link asks for a capture.
@@ -134,11 +137,29 @@ impl Captures {
                 captured,
             });
         }
-        Ok(Captures {
+        let marks = Rc::new(RingMarks::new(2 * watches.len()));
+        let captures = Captures {
             watches,
+            marks,
             zero_wall_ns: 0,
             file,
-        })
+        };
+        captures.set_marks();
+        Ok(captures)
+    }
+
+    /// Words that are not zero once a ring is to be read.
+    pub fn marks(&self) -> &Rc<RingMarks> {
+        &self.marks
+    }
+
+    fn set_marks(&self) {
+        // The order of packets in a capture file is that of the readings, which are not to be fewer.
+        let packets = if self.file.is_some() { 1 } else { sys::SOON };
+        for (index, watch) in self.watches.iter().enumerate() {
+            self.marks.set(2 * index, watch.before.mark(packets));
+            self.marks.set(2 * index + 1, watch.after.mark(packets));
+        }
     }
 
     /// Sets the run's time zero, on the monotonic clock.
@@ -178,6 +199,7 @@ impl Captures {
                 }
             });
         }
+        self.set_marks();
         self.file.as_mut().map_or(Ok(()), CaptureFile::write_kept)
     }
 

@@ -35,6 +35,7 @@ mod programs;
 mod records;
 mod replay;
 mod report;
+mod samples;
 mod shell;
 mod sys;
 mod tcp_flow;

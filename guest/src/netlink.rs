@@ -97,9 +97,7 @@ pub fn held(disciplines: &Disciplines) -> u64 {
 /// Requests all disciplines of the socket's namespace.
 pub fn disciplines(socket: &Socket) -> Result<Disciplines, GuestError> {
     let mut found = Disciplines::new();
-    each_discipline(socket, &mut |body| {
-        found.insert((u32_at(body, 4), u32_at(body, 8)), entry(body));
-    })?;
+    each_discipline(socket, &mut |body| insert(&mut found, body))?;
     Ok(found)
 }
 
@@ -188,18 +186,23 @@ pub fn written(kind: u16, value: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Requests all disciplines of the socket's namespace, and takes the body of each.
-fn each_discipline(socket: &Socket, take: &mut dyn FnMut(&[u8])) -> Result<(), GuestError> {
-    let what = || "reading counters of queues".to_owned();
+/// The message that asks for all disciplines of a namespace.
+pub fn request() -> [u8; HEADER + TCMSG] {
     let mut request = [0u8; HEADER + TCMSG];
     request[0..4].copy_from_slice(&((HEADER + TCMSG) as u32).to_ne_bytes());
     request[4..6].copy_from_slice(&RTM_GETQDISC.to_ne_bytes());
     request[6..8].copy_from_slice(&NLM_F_REQUEST_DUMP.to_ne_bytes());
-    socket.send(&request).context(what)?;
+    request
+}
+
+/// Requests all disciplines of the socket's namespace, and takes the body of each.
+fn each_discipline(socket: &Socket, take: &mut dyn FnMut(&[u8])) -> Result<(), GuestError> {
+    let what = || "reading counters of queues".to_owned();
+    socket.send(&request()).context(what)?;
     let mut buffer = vec![0u8; 1 << 16];
     // The kernel answers a dump synchronously, so no waiting is needed.
     while let Some(length) = socket.receive(&mut buffer).context(what)? {
-        if messages(&buffer[..length.min(buffer.len())], take) {
+        if each_message(&buffer[..length.min(buffer.len())], take) {
             return Ok(());
         }
     }
@@ -208,8 +211,13 @@ fn each_discipline(socket: &Socket, take: &mut dyn FnMut(&[u8])) -> Result<(), G
     ))
 }
 
+/// Reads the disciplines of messages. Returns whether the last message was among them.
+pub fn messages(bytes: &[u8], found: &mut Disciplines) -> bool {
+    each_message(bytes, &mut |body| insert(found, body))
+}
+
 /// Takes the body of each message that has a discipline. Returns whether the last one was among them.
-fn messages(mut bytes: &[u8], take: &mut dyn FnMut(&[u8])) -> bool {
+fn each_message(mut bytes: &[u8], take: &mut dyn FnMut(&[u8])) -> bool {
     while bytes.len() >= HEADER {
         let length = u32_at(bytes, 0) as usize;
         if length < HEADER || length > bytes.len() {
@@ -223,6 +231,10 @@ fn messages(mut bytes: &[u8], take: &mut dyn FnMut(&[u8])) -> bool {
         bytes = &bytes[length.next_multiple_of(4).min(bytes.len())..];
     }
     false
+}
+
+fn insert(found: &mut Disciplines, body: &[u8]) {
+    found.insert((u32_at(body, 4), u32_at(body, 8)), entry(body));
 }
 
 fn entry(body: &[u8]) -> QdiscEntry {

@@ -6,9 +6,9 @@ mod pages;
 mod ring;
 mod tcp;
 
-pub use in_kernel::{EndCount, InKernel, Next, Turn};
+pub use in_kernel::{Done, EndCount, InKernel, Next, Plan, RingMarks, Turn};
 pub use pages::PagesAtOnce;
-pub use ring::{Frame, Ring};
+pub use ring::{Frame, Ring, SOON};
 pub use tcp::TCP_INFO_BYTES;
 
 use std::ffi::CString;

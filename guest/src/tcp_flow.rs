@@ -3,6 +3,7 @@
 //! named streams as in the simulator.
 
 use crate::error::{ErrorContext, GuestError};
+use crate::samples::SeenEnd;
 use crate::sys::{Poll, Socket};
 use crate::tcp_info::TcpInfo;
 use crate::traffic_module::{EndCounters, TrafficModule};
@@ -469,34 +470,57 @@ impl TcpFlow {
 
     /// Totals so far, and the sender's state if there is one connection at a time.
     pub fn look(&self) -> Result<(Totals, Option<TcpSample>), GuestError> {
+        self.look_by(|token, socket| self.see(token, socket, TrafficModule::moved))
+    }
+
+    /// The same of what somebody saw of each socket.
+    pub fn look_by(
+        &self,
+        mut see: impl FnMut(u64, &Socket) -> Result<SeenEnd, GuestError>,
+    ) -> Result<(Totals, Option<TcpSample>), GuestError> {
         let mut totals = self.closed;
         let mut sample = None;
         for (which, connection) in &self.connections {
-            let sender = totals.add(connection)?;
-            sample = (*which == 0).then_some(sender);
-            if let Some(module) = &self.module {
-                let [sent, received] =
-                    self.by_module(*which, connection, |token| module.moved(token))?;
-                totals.written_payload_bytes += sent.bytes;
-                totals.received_payload_bytes += received.bytes;
-            }
+            let (sender, receiver) = self.both(*which, connection, &mut see)?;
+            let state = totals.add(&sender, receiver.as_ref());
+            sample = (*which == 0).then_some(state);
         }
         Ok((totals, sample))
     }
 
-    /// Counters of the module for a connection: of sender and receiver.
-    fn by_module(
+    /// What was seen of sender and receiver.
+    fn both(
         &self,
         which: ConnectionNumber,
         connection: &Connection,
-        ask: impl Fn(u64) -> Result<EndCounters, GuestError>,
-    ) -> Result<[EndCounters; 2], GuestError> {
-        let sent = ask(token(self.tokens.sender, self.tokens, which))?;
-        let received = match connection.receiver {
-            Some(_) => ask(token(self.tokens.receiver, self.tokens, which))?,
-            None => EndCounters::default(),
-        };
-        Ok([sent, received])
+        mut see: impl FnMut(u64, &Socket) -> Result<SeenEnd, GuestError>,
+    ) -> Result<(SeenEnd, Option<SeenEnd>), GuestError> {
+        let token = |of| token(of, self.tokens, which);
+        let sender = see(token(self.tokens.sender), &connection.sender)?;
+        let receiver = connection.receiver.as_ref();
+        let receiver = receiver.map(|socket| see(token(self.tokens.receiver), socket));
+        Ok((sender, receiver.transpose()?))
+    }
+
+    /// Looks at an end now.
+    fn see(
+        &self,
+        token: u64,
+        socket: &Socket,
+        count: impl Fn(&TrafficModule, u64) -> Result<EndCounters, GuestError>,
+    ) -> Result<SeenEnd, GuestError> {
+        let info = socket.tcp_info();
+        let info = info.context(|| "asking TCP for its numbers".to_owned())?;
+        let moved = self.module.as_ref().map(|module| count(module, token));
+        Ok(SeenEnd {
+            info,
+            moved: moved.transpose()?.unwrap_or_default(),
+        })
+    }
+
+    /// Whether there may be more than one connection at a time.
+    pub fn may_overlap(&self) -> bool {
+        matches!(&self.supply, Supply::Transfers(transfers) if transfers.may_overlap())
     }
 
     /// Closes a connection, as an application does after a transfer.
@@ -513,14 +537,14 @@ impl TcpFlow {
         which: ConnectionNumber,
         connection: &Connection,
     ) -> Result<(), GuestError> {
-        self.closed.add(connection)?;
-        if let Some(module) = &self.module {
-            let [sent, received] =
-                self.by_module(which, connection, |token| module.take_back(token))?;
-            self.closed.written_payload_bytes += sent.bytes;
-            self.closed.received_payload_bytes += received.bytes;
-            self.served += sent.served + received.served;
-            self.record.last_received = self.record.last_received.max(received.last);
+        let (sender, receiver) = self.both(which, connection, |token, socket| {
+            self.see(token, socket, TrafficModule::take_back)
+        })?;
+        self.closed.add(&sender, receiver.as_ref());
+        self.served += sender.moved.served;
+        if let Some(receiver) = receiver {
+            self.served += receiver.moved.served;
+            self.record.last_received = self.record.last_received.max(receiver.moved.last);
         }
         Ok(())
     }
@@ -543,19 +567,18 @@ impl TcpFlow {
 
 impl Totals {
     /// Adds the counters of a connection so far; returns its sender's state.
-    fn add(&mut self, connection: &Connection) -> Result<TcpSample, GuestError> {
-        let what = || "asking TCP for its numbers".to_owned();
-        let info = connection.sender.tcp_info().context(what)?;
-        let info = TcpInfo::new(&info);
+    fn add(&mut self, sender: &SeenEnd, receiver: Option<&SeenEnd>) -> TcpSample {
+        let info = TcpInfo::new(&sender.info);
         self.created_pkts += info.segments_out();
         self.retransmitted_pkts += info.retransmitted();
         self.payload_sent += info.payload_sent();
         self.payload_retransmitted += info.payload_retransmitted();
-        if let Some(receiver) = &connection.receiver {
-            let info = receiver.tcp_info().context(what)?;
-            self.delivered_pkts += TcpInfo::new(&info).segments_in();
+        self.written_payload_bytes += sender.moved.bytes;
+        if let Some(receiver) = receiver {
+            self.delivered_pkts += TcpInfo::new(&receiver.info).segments_in();
+            self.received_payload_bytes += receiver.moved.bytes;
         }
-        Ok(info.sample())
+        info.sample()
     }
 }
 

@@ -7,6 +7,8 @@
 //! lateness is part of the result.
 
 mod counters;
+mod due;
+mod sampling;
 
 use crate::capture::Captures;
 use crate::controllers;
@@ -14,7 +16,6 @@ use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
 use crate::irtt;
 use crate::job::{Job, ipv4};
-use crate::netlink;
 use crate::probes::{self, Probes};
 use crate::programs::Programs;
 use crate::records::{FlowRecord, Records};
@@ -26,12 +27,11 @@ use crate::tokens::{
 };
 use crate::traffic_module::{ModuleEvent, TrafficModule};
 use crate::udp_flow::UdpFlow;
+use due::{CAPTURE_STEP, DueEvent, DueEvents};
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
 use dumbbell_spec::source::FlowStreams;
 use dumbbell_spec::{self as spec, Experiment, Transport};
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::fs::File;
 use std::io::{Seek, Write};
 use std::net::SocketAddrV4;
@@ -41,26 +41,8 @@ use std::rc::Rc;
 const DRAIN_STEP: Time = Time::from_ns(100_000_000);
 /// Longest wait after the end, besides the run's own duration.
 const DRAIN_LONGEST: Time = Time::from_ns(60_000_000_000);
-/// Interval of reading the rings of watched queues, which hold 8192 packets.
-const CAPTURE_STEP: Time = Time::from_ns(20_000_000);
 /// Number of progress reports to the host.
 const REPORTS: u64 = 50;
-
-/// Events in the simulator's order at one instant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum DueEvent {
-    Change(usize),
-    WarmUp,
-    Flow(usize),
-    Stop(usize),
-    Probe(usize),
-    Program(usize),
-    Capture,
-    Sample,
-    Report,
-    End,
-    Drain,
-}
 
 enum Flow {
     Udp(Box<UdpFlow>),
@@ -80,7 +62,7 @@ pub struct Traffic<'a> {
     netlink: Vec<Socket>,
     /// Discipline (host, device index, handle) of each queue, and of the one that delays after it.
     places: Vec<(QdiscPlace, Option<QdiscPlace>)>,
-    due: BinaryHeap<Reverse<(Time, DueEvent)>>,
+    due: DueEvents,
     timer: Timer,
     poll: Poll,
     /// The module that reads and writes for TCP flows, if used.
@@ -121,7 +103,7 @@ impl<'a> Traffic<'a> {
             captures: Captures::new(job, experiment, hosts)?,
             netlink: Vec::new(),
             places: Vec::new(),
-            due: BinaryHeap::new(),
+            due: DueEvents::new(),
             timer: Timer::new().context(what)?,
             poll: Poll::new().context(what)?,
             module: None,
@@ -155,6 +137,10 @@ impl<'a> Traffic<'a> {
             traffic.open_probe(index)?;
         }
         traffic.programs = Programs::of_job(job, hosts, &traffic.poll, PROGRAM * TOKEN_KIND)?;
+        if let Some(module) = &traffic.module {
+            let to_receiver = (TCP_SENDER - TCP_RECEIVER) * TOKEN_KIND;
+            module.watch(traffic.captures.marks(), &traffic.netlink, to_receiver)?;
+        }
         traffic.plan_whole_run();
         Ok(traffic)
     }
@@ -171,7 +157,7 @@ impl<'a> Traffic<'a> {
     }
 
     fn at(&mut self, time: Time, what: DueEvent) {
-        self.due.push(Reverse((time, what)));
+        self.due.at(time, what);
     }
 
     /// The start time with jitter, from the simulator's stream of that name.
@@ -282,7 +268,7 @@ impl<'a> Traffic<'a> {
             }
         }
         for (task, at) in self.programs.iter().flat_map(Programs::planned) {
-            self.due.push(Reverse((at, DueEvent::Program(task))));
+            self.due.at(at, DueEvent::Program(task));
         }
         self.at(Time::from_ns(self.experiment.warm_up_ns), DueEvent::WarmUp);
         self.at(self.end, DueEvent::End);
@@ -309,13 +295,28 @@ impl<'a> Traffic<'a> {
         self.set_timer()?;
         let mut ready = Vec::new();
         while !self.drained {
-            if let Some(module) = self.module.clone()
-                && let ModuleEvent::Over { token, at } = module.wait()?
-            {
-                // Without reading the clock; the module has.
-                self.is_over(token, at)?;
-                self.serve_rest(at)?;
-                continue;
+            let mut is_due = false;
+            if let Some(module) = self.module.clone() {
+                let waited = module.wait()?;
+                is_due = waited.is_due;
+                self.was_done(&module, &waited.done)?;
+                // At a time that the module has read.
+                let at = match waited.event {
+                    ModuleEvent::Nothing | ModuleEvent::Others => None,
+                    ModuleEvent::Due { at } => Some(at),
+                    ModuleEvent::Over { token, at } => {
+                        self.is_over(token, at)?;
+                        self.serve_rest(at)?;
+                        Some(at)
+                    }
+                };
+                if let Some(at) = at {
+                    if is_due {
+                        self.do_due(at)?;
+                        self.set_timer()?;
+                    }
+                    continue;
+                }
             }
             let waited = self.poll.wait().context(|| "waiting".to_owned())?;
             ready.splice(.., waited);
@@ -337,7 +338,7 @@ impl<'a> Traffic<'a> {
             for &token in rest.iter().filter(|token| **token < PROGRAM * TOKEN_KIND) {
                 self.is_ready(token, now)?;
             }
-            if ready.contains(&TOKEN_TIMER) {
+            if is_due || ready.contains(&TOKEN_TIMER) {
                 self.do_due(now)?;
                 self.set_timer()?;
             }
@@ -428,7 +429,10 @@ impl<'a> Traffic<'a> {
     }
 
     fn set_timer(&self) -> Result<(), GuestError> {
-        let Some(Reverse((time, _))) = self.due.peek() else {
+        if let Some(module) = &self.module {
+            return module.plan(self.due.plan(self.samples_in_module()));
+        }
+        let Some((time, _)) = self.due.first() else {
             return Ok(());
         };
         let at_ns = self.zero_ns.saturating_add(time.0.div_ceil(1000));
@@ -438,11 +442,7 @@ impl<'a> Traffic<'a> {
     }
 
     fn do_due(&mut self, now: Time) -> Result<(), GuestError> {
-        while let Some(&Reverse((time, what))) = self.due.peek() {
-            if time > now {
-                break;
-            }
-            self.due.pop();
+        while let Some((time, what)) = self.due.next(now) {
             self.records.latest = self.records.latest.max(now - time);
             match what {
                 DueEvent::Change(index) => self.hosts.run(&self.job.changes[index].step)?,
@@ -530,27 +530,6 @@ impl<'a> Traffic<'a> {
     fn receive_datagrams(&mut self, index: usize, now: Time) -> Result<(), GuestError> {
         if let Flow::Udp(flow) = &mut self.flows[index] {
             self.records.events += flow.receive(&mut self.records.flows[index], now)?;
-        }
-        Ok(())
-    }
-
-    fn sample(&mut self, time: Time) -> Result<(), GuestError> {
-        let by_host = self.disciplines()?;
-        self.records
-            .samples
-            .push((time, self.counters_in(&by_host)));
-        for (queue, ((host, device, handle), _)) in self.places.iter().enumerate() {
-            if let Some(cake) = netlink::cake(&by_host[*host], (*device, *handle)) {
-                self.records.cakes.push(time, queue, cake);
-            }
-        }
-        for tcp in self.tcp_flows() {
-            let seen = tcp.look()?;
-            tcp.record.samples.push(seen);
-        }
-        let next = time + Time::from_ns(self.experiment.sample_interval_ns);
-        if next <= self.end {
-            self.at(next, DueEvent::Sample);
         }
         Ok(())
     }

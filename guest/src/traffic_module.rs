@@ -4,12 +4,14 @@
 
 use crate::controllers;
 use crate::error::{ErrorContext, GuestError};
-use crate::sys::{self, InKernel, Next, Poll, Socket, Turn};
+use crate::netlink;
+use crate::samples::{self, Sample};
+use crate::sys::{self, Done, InKernel, Next, Plan, Poll, RingMarks, Socket, Turn};
 use dumbbell_core::time::Time;
 use std::cell::Cell;
 use std::fs::File;
-use std::io;
 use std::path::Path;
+use std::rc::Rc;
 
 /// The module's file.
 const PLACE: &str = "/proc/dumbbell_traffic";
@@ -45,6 +47,22 @@ pub enum ModuleEvent {
         /// When.
         at: Time,
     },
+    /// Do what is due.
+    Due {
+        /// When.
+        at: Time,
+    },
+}
+
+/// How a wait ended.
+#[derive(Debug)]
+pub struct Waited {
+    /// What to do next.
+    pub event: ModuleEvent,
+    /// Whether events are due afterwards.
+    pub is_due: bool,
+    /// What the module did meanwhile of what was planned.
+    pub done: Done,
 }
 
 impl TrafficModule {
@@ -126,25 +144,60 @@ impl TrafficModule {
     }
 
     /// Waits, and lets the module read and write, until there is something to do here.
-    pub fn wait(&self) -> Result<ModuleEvent, GuestError> {
-        self.told(self.kernel.wait())
+    pub fn wait(&self) -> Result<Waited, GuestError> {
+        let turn = self.kernel.wait().context(serving)?;
+        Ok(Waited {
+            event: self.told(&turn)?,
+            is_due: turn.is_due(),
+            done: turn.done(),
+        })
+    }
+
+    /// Names what it samples and checks: sockets of route netlink, by host, and rings.
+    pub fn watch(
+        &self,
+        marks: &Rc<RingMarks>,
+        hosts: &[Socket],
+        to_receiver: u64,
+    ) -> Result<(), GuestError> {
+        let request = netlink::request();
+        let told = self.kernel.watch(marks, hosts, &request, to_receiver);
+        told.context(|| "telling the module what to look at".to_owned())
+    }
+
+    /// Sets the timer to the first event of a plan.
+    pub fn plan(&self, plan: Plan) -> Result<(), GuestError> {
+        let zero_ns = self.zero_ns.get();
+        let told = self.kernel.plan(Plan { zero_ns, ..plan });
+        told.context(|| "setting the timer".to_owned())
+    }
+
+    /// The samples it has taken.
+    pub fn samples(&self, done: &Done, hosts: usize) -> Result<Vec<Sample>, GuestError> {
+        let bytes = self.kernel.fetch(done.sample_bytes);
+        let bytes = bytes.context(|| "fetching samples".to_owned())?;
+        samples::parsed(&bytes, hosts, |count| self.as_counters(count))
+            .ok_or_else(|| GuestError::Internal("the module's samples broke off".to_owned()))
     }
 
     /// Lets the module serve the rest of the ends that were ready at the last wait.
     pub fn serve_rest(&self, now: Time) -> Result<ModuleEvent, GuestError> {
-        self.told(self.kernel.serve(self.zero_ns.get() + now.as_ns()))
+        let turn = self.kernel.serve(self.zero_ns.get() + now.as_ns());
+        self.told(&turn.context(serving)?)
     }
 
-    fn told(&self, turn: io::Result<Turn>) -> Result<ModuleEvent, GuestError> {
-        let what = || "reading and writing inside the kernel".to_owned();
-        let turn = turn.context(what)?;
-        Ok(match turn.next().context(what)? {
+    fn told(&self, turn: &Turn) -> Result<ModuleEvent, GuestError> {
+        let at = Time::from_ns(turn.at_ns.saturating_sub(self.zero_ns.get()));
+        let token = turn.token;
+        Ok(match turn.next().context(serving)? {
             Next::Nothing => ModuleEvent::Nothing,
             Next::Others => ModuleEvent::Others,
-            Next::Over => ModuleEvent::Over {
-                token: turn.token,
-                at: Time::from_ns(turn.at_ns.saturating_sub(self.zero_ns.get())),
-            },
+            Next::Over => ModuleEvent::Over { token, at },
+            Next::Due => ModuleEvent::Due { at },
         })
     }
+}
+
+fn serving() -> String {
+    "reading and writing inside the kernel".to_owned()
 }

@@ -12,6 +12,7 @@ from kernel_samples import network, ping
 
 from dumbbell.backends import Failure, get_backend, run_many, simulate
 from dumbbell.backends.kernel import backend, traffic
+from dumbbell.backends.kernel.cache import find_kernel, how_to_build
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run
@@ -26,9 +27,12 @@ def flow(name: str, **keys: Any) -> dict[str, Any]:
     return {"name": name, "from": "sender", "to": "receiver", "transport": "tcp", **keys}
 
 
-def networks(*flows: dict[str, Any], qdisc: str = "pfifo limit 50", **keys: Any) -> Experiment:
+def networks(
+    *flows: dict[str, Any], qdisc: str = "pfifo limit 50", rate: str = "10mbit", **keys: Any
+) -> Experiment:
     given = {"duration": "4s", "sample_interval": "100ms", "flows": list(flows), **keys}
-    return network(link={**BOTTLENECK, "qdisc": qdisc, "record_packets": True}, **given)
+    link = {**BOTTLENECK, "qdisc": qdisc, "rate": rate, "record_packets": True}
+    return network(link=link, **given)
 
 
 def by(guest: str, experiment: Experiment) -> Run:
@@ -72,6 +76,20 @@ SAME = {
         flow("a", source={"kind": "poisson", "rate": "200pps", "size": "2000B"})
     ),
     "writes as iperf3 makes them": networks(flow("a", source={"kind": "iperf3"})),
+    "long enough for rare orders of clock and interrupt": networks(
+        flow("a", source=GREEDY), duration="20s", sample_interval="30ms"
+    ),
+    "rings that fill up": networks(
+        flow("a", source=GREEDY), qdisc="pfifo limit 200", rate="100mbit", duration="3s"
+    ),
+    "samples of cake while flows come and go": networks(
+        flow("a", source=GREEDY, start="300ms", stop="2s"),
+        flow("b", source=LOOP),
+        qdisc="cake bandwidth 8mbit",
+        sample_interval="7ms",
+    ),
+    "more samples than the module keeps": networks(flow("a", source=GREEDY), sample_interval="1ms"),
+    "no samples": networks(flow("a", source=GREEDY), sample_interval="0s"),
     "beside UDP and ping": networks(
         flow("a", source=GREEDY),
         flow(
@@ -91,17 +109,48 @@ def test_the_module_gives_the_packets_of_the_process(which: str) -> None:
     for column in ("t_ns", "queue", "event", "flow", "bytes"):
         ours, theirs = (run.tables["packets"][column] for run in (module, process))
         assert ours.tolist() == theirs.tolist(), column
+    assert module.meta["longest_lateness_ns"] == process.meta["longest_lateness_ns"]
     assert module.meta["digest"] == process.meta["digest"]
 
 
-def test_only_the_random_numbers_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = by("module", RANDOM)
+def test_linux_6_12_gives_the_packets_of_its_process() -> None:
+    if find_kernel(name="6.12") is None:
+        pytest.skip(how_to_build(name="6.12"))
+    experiment = SAME["controllers that share a queue"].with_(kernel="6.12")
+    process, module = by("process", experiment), by("module", experiment)
+    assert module.meta["versions"]["kernel"].startswith("6.12.")
+    assert module.meta["flows_in_kernel"] == ["a", "b", "c"]
+    assert module.meta["digest"] == process.meta["digest"]
+
+
+def with_idle_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of the module are runs of the process, beside a module that does nothing."""
     make_job = backend.job
 
     def job_with_idle_module(*given: Any, **keys: Any) -> str:
         return json.dumps({**json.loads(make_job(*given, **keys)), "traffic_module_idle": True})
 
     monkeypatch.setattr(backend, "job", job_with_idle_module)
+
+
+def test_captures_are_the_same_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    captured = network(
+        link={**BOTTLENECK, "rate": "50mbit", "qdisc": "fq_codel", "capture": True},
+        duration="2s",
+        flows=[flow("a", source=GREEDY)],
+    )
+    module = by("module", captured)
+    # Numbers of ports and packets are the kernel's random ones.
+    with_idle_module(monkeypatch)
+    process = by("module", captured)
+    assert process.files.keys() == module.files.keys() and process.files
+    for name, file in process.files.items():
+        assert file.path.read_bytes() == module.files[name].path.read_bytes()
+
+
+def test_only_the_random_numbers_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = by("module", RANDOM)
+    with_idle_module(monkeypatch)
     process = by("module", RANDOM)
     assert module.column("flows", "delivered_pkts").sum() > 2000
     assert module.meta["digest"] == process.meta["digest"]
@@ -143,7 +192,7 @@ def test_a_fault_in_the_module_ends_its_run_with_the_kernels_words(
 ) -> None:
     sources = tmp_path / "traffic"
     shutil.copytree(traffic._SOURCES, sources)
-    file = sources / "dumbbell_traffic.c"
+    file = sources / "ends.c"
     text = file.read_text(encoding="utf-8")
     before = "static int serve_receiver(struct end *end, u64 now_ns)\n{\n\tint got;\n"
     assert before in text
@@ -169,7 +218,7 @@ def test_one_that_does_not_compile_is_refused_with_the_compilers_words(
 ) -> None:
     sources = tmp_path / "traffic"
     shutil.copytree(traffic._SOURCES, sources)
-    (sources / "dumbbell_traffic.c").write_text("int of_no_use(void) { return nothing; }\n")
+    (sources / "ends.c").write_text("int of_no_use(void) { return nothing; }\n")
     monkeypatch.setattr(traffic, "_SOURCES", sources)
     traffic._built.cache_clear()
     try:

@@ -55,6 +55,11 @@ to = "receiver"
 source = { kind = "poisson", rate = "200pps", size = "exponential 512B" }
 """
 
+BY_MODULE = EXPERIMENT.replace(
+    'source = { kind = "poisson", rate = "200pps", size = "exponential 512B" }',
+    'transport = "tcp"\nsource = { kind = "greedy" }',
+).replace('duration = "20s"', 'duration = "20s"\nguest = "module"')
+
 
 @pytest.fixture
 def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -170,12 +175,12 @@ print("left", list(Path({str(small)!r}).iterdir()))
 
 
 @pytest.fixture
-def started(tmp_path: Path) -> Callable[[], subprocess.Popen[str]]:
+def started(tmp_path: Path) -> Callable[[str], subprocess.Popen[str]]:
     """Start ``dumbbell run`` with a home and a temporary folder of its own, and a long guest."""
 
-    def start() -> subprocess.Popen[str]:
+    def start(experiment: str) -> subprocess.Popen[str]:
         file = tmp_path / "experiment.toml"
-        file.write_text(EXPERIMENT.replace('"20s"', '"20000s"'), encoding="utf-8")
+        file.write_text(experiment.replace('"20s"', '"20000s"'), encoding="utf-8")
         process = dumbbell_run(file, tmp_path)
         temporary = tmp_path / "tmp"
 
@@ -212,13 +217,15 @@ def dumbbell_run(file: Path, folder: Path) -> subprocess.Popen[str]:
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL]
 )
+@pytest.mark.parametrize("experiment", [EXPERIMENT, BY_MODULE], ids=["process", "module"])
 def test_nothing_is_left_of_a_run_that_is_stopped(
-    started: Callable[[], subprocess.Popen[str]],
+    started: Callable[[str], subprocess.Popen[str]],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     number: signal.Signals,
+    experiment: str,
 ) -> None:
-    process = started()
+    process = started(experiment)
     process.send_signal(number)
     _, errors = process.communicate(timeout=PATIENCE_S)
     assert process.returncode != 0, errors

@@ -2,10 +2,13 @@
 //! the kernel's recipe has them.
 
 use super::{Poll, Socket, checked};
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io;
 use std::mem::size_of;
 use std::os::fd::{AsRawFd, RawFd};
+use std::rc::Rc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 const SENDER: u32 = 0;
 const RECEIVER: u32 = 1;
@@ -41,6 +44,24 @@ pub struct EndCount {
     pub served: u64,
 }
 
+impl EndCount {
+    /// One at the beginning of bytes of the module, and the rest of them.
+    pub fn split(bytes: &[u8]) -> Option<(EndCount, &[u8])> {
+        let (count, rest) = bytes.split_at_checked(size_of::<EndCount>())?;
+        let mut words = count
+            .chunks_exact(8)
+            .map(|word| word.try_into().map(u64::from_ne_bytes));
+        let mut word = || words.next()?.ok();
+        let count = EndCount {
+            token: word()?,
+            bytes: word()?,
+            last_ns: word()?,
+            served: word()?,
+        };
+        Some((count, rest))
+    }
+}
+
 /// Why process 1 is to act: `struct dumbbell_traffic_turn`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
@@ -51,6 +72,80 @@ pub struct Turn {
     pub token: u64,
     what: u32,
     errno: u32,
+    is_due: u32,
+    checks: u32,
+    samples: u32,
+    sample_bytes: u32,
+    latest_ps: u64,
+}
+
+/// Events that are due, in picoseconds after time zero; `u64::MAX` for none: `struct dumbbell_traffic_plan`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Plan {
+    /// Time zero on the monotonic clock.
+    pub zero_ns: u64,
+    /// The first event that this process must do.
+    pub other_ps: u64,
+    /// The next check of the rings.
+    pub check_ps: u64,
+    /// Interval of the checks.
+    pub check_step_ps: u64,
+    /// The next sample.
+    pub sample_ps: u64,
+    /// Interval of the samples.
+    pub sample_step_ps: u64,
+    /// No sample is taken later.
+    pub last_sample_ps: u64,
+}
+
+/// `struct dumbbell_traffic_watch`.
+#[repr(C)]
+struct Watch {
+    rings: u64,
+    sockets: u64,
+    request: u64,
+    ring_count: u32,
+    socket_count: u32,
+    request_bytes: u32,
+    unused: u32,
+    to_receiver: u64,
+}
+
+/// `struct dumbbell_traffic_fetch`.
+#[repr(C)]
+struct Fetch {
+    address: u64,
+    bytes: u64,
+}
+
+/// What the module did of its plan since the last wait.
+#[derive(Debug, Clone, Copy)]
+pub struct Done {
+    /// Checks of the rings.
+    pub checks: u64,
+    /// Samples.
+    pub samples: u64,
+    /// Bytes of all samples that were not fetched.
+    pub sample_bytes: usize,
+    /// The longest delay of one of them.
+    pub latest_ps: u64,
+}
+
+/// Addresses that the module looks at when it checks rings; they change as rings are read.
+#[derive(Debug)]
+pub struct RingMarks(Box<[AtomicU64]>);
+
+impl RingMarks {
+    /// Of as many rings.
+    pub fn new(rings: usize) -> RingMarks {
+        RingMarks((0..rings).map(|_| AtomicU64::new(0)).collect())
+    }
+
+    /// Sets the mark of a ring.
+    pub fn set(&self, ring: usize, mark: u64) {
+        self.0[ring].store(mark, Ordering::Relaxed);
+    }
 }
 
 /// What process 1 is to do.
@@ -62,6 +157,8 @@ pub enum Next {
     Others,
     /// A receiver has all bytes, or the connection of a sender is no more.
     Over,
+    /// Do what is due.
+    Due,
 }
 
 impl Turn {
@@ -71,7 +168,23 @@ impl Turn {
             0 => Ok(Next::Nothing),
             1 => Ok(Next::Others),
             2 => Ok(Next::Over),
+            4 => Ok(Next::Due),
             _ => Err(io::Error::from_raw_os_error(self.errno as i32)),
+        }
+    }
+
+    /// Whether events are due after what is to be done.
+    pub fn is_due(&self) -> bool {
+        self.is_due > 0
+    }
+
+    /// What was done of the plan.
+    pub fn done(&self) -> Done {
+        Done {
+            checks: u64::from(self.checks),
+            samples: u64::from(self.samples),
+            sample_bytes: self.sample_bytes as usize,
+            latest_ps: self.latest_ps,
         }
     }
 }
@@ -82,9 +195,18 @@ const fn request(is_read: bool, number: u32, bytes: usize) -> u32 {
     direction << 30 | (bytes as u32) << 16 | (b'D' as u32) << 8 | number
 }
 
+/// That of a request which only writes a `T`.
+const fn request_number<T>(number: u32) -> u32 {
+    request(false, number, size_of::<T>())
+}
+
 /// The module, as process 1 reaches it.
 #[derive(Debug)]
-pub struct InKernel(File);
+pub struct InKernel {
+    file: File,
+    /// The module reads them until the file is closed.
+    marks: OnceCell<Rc<RingMarks>>,
+}
 
 impl InKernel {
     /// One that is loaded.
@@ -93,7 +215,10 @@ impl InKernel {
             .read(true)
             .write(true)
             .open(path)
-            .map(InKernel)
+            .map(|file| InKernel {
+                file,
+                marks: OnceCell::new(),
+            })
     }
 
     /// From now on it writes to a socket, all in all so many bytes, `write_bytes` of them at a time if
@@ -195,10 +320,52 @@ impl InKernel {
         Ok(turn)
     }
 
+    /// Names what it looks at when events are due, once: marks of rings, and sockets that are asked with
+    /// this message. A receiver's token is less than its sender's by `to_receiver`.
+    pub fn watch(
+        &self,
+        marks: &Rc<RingMarks>,
+        sockets: &[Socket],
+        request: &[u8],
+        to_receiver: u64,
+    ) -> io::Result<()> {
+        let kept = self.marks.set(Rc::clone(marks));
+        kept.map_err(|_| io::Error::from(io::ErrorKind::AlreadyExists))?;
+        let fds: Vec<RawFd> = sockets.iter().map(AsRawFd::as_raw_fd).collect();
+        let mut watch = Watch {
+            rings: marks.0.as_ptr() as u64,
+            sockets: fds.as_ptr() as u64,
+            request: request.as_ptr() as u64,
+            ring_count: marks.0.len() as u32,
+            socket_count: fds.len() as u32,
+            request_bytes: request.len() as u32,
+            unused: 0,
+            to_receiver,
+        };
+        // The module copies all but the marks, which live as long as the file.
+        self.control(request_number::<Watch>(8), &mut watch)
+    }
+
+    /// Sets the timer to the first event of a plan.
+    pub fn plan(&self, mut plan: Plan) -> io::Result<()> {
+        self.control(request_number::<Plan>(9), &mut plan)
+    }
+
+    /// The samples so far, as many bytes as the last wait said.
+    pub fn fetch(&self, bytes: usize) -> io::Result<Vec<u8>> {
+        let mut samples = vec![0u8; bytes];
+        let mut fetch = Fetch {
+            address: samples.as_mut_ptr() as u64,
+            bytes: bytes as u64,
+        };
+        self.control(request_number::<Fetch>(10), &mut fetch)?;
+        Ok(samples)
+    }
+
     fn control<T>(&self, request: u32, asked: &mut T) -> io::Result<()> {
-        let fd = self.0.as_raw_fd();
+        let fd = self.file.as_raw_fd();
         // SAFETY: the request's number says how many bytes the call reads and writes, as many as
-        // there are.
+        // there are. Addresses in it are of memory that lives until the call returns, or as long as the file.
         checked(unsafe {
             libc::ioctl(
                 fd,

@@ -19,8 +19,7 @@ fn is_large(layout: Layout) -> bool {
 
 /// Memory of a size, all zeros; null where there is none.
 fn mapped(bytes: usize) -> *mut u8 {
-    let readable = libc::PROT_READ;
-    let all = readable | libc::PROT_WRITE;
+    let all = libc::PROT_READ | libc::PROT_WRITE;
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_POPULATE;
     // SAFETY: a new mapping, which nothing else knows of; what is protected is that mapping, unused yet.
     unsafe {
@@ -28,11 +27,22 @@ fn mapped(bytes: usize) -> *mut u8 {
         if memory == libc::MAP_FAILED {
             return null_mut();
         }
-        // Its pages are in the guest's tables now. A change of the protection is what has User-Mode Linux
-        // put them into the host's, many at a time (`flush_tlb_range`); if it fails they come one by one.
-        libc::mprotect(memory, bytes, readable);
-        libc::mprotect(memory, bytes, all);
+        put_into_host_tables(memory, bytes);
         memory.cast()
+    }
+}
+
+/// Puts the pages of a mapping, which are in the guest's tables already, into the host's: a change of the
+/// protection has User-Mode Linux do so, many at a time (`flush_tlb_range`). If it fails they come one by one.
+///
+/// # Safety
+///
+/// The mapping is whole, may be read and written, and nothing uses it meanwhile.
+pub(super) unsafe fn put_into_host_tables(memory: *mut libc::c_void, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        libc::mprotect(memory, bytes, libc::PROT_READ);
+        libc::mprotect(memory, bytes, libc::PROT_READ | libc::PROT_WRITE);
     }
 }
 

@@ -1,6 +1,7 @@
 //! A packet socket that writes what passes a device into shared memory (packet(7); the kernel's
 //! documentation of packet_mmap; linux/if_packet.h): no process is woken for it.
 
+use super::pages::put_into_host_tables;
 use super::{Socket, checked};
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -22,6 +23,8 @@ const FRAME_BYTES: usize = 256;
 const BLOCK_BYTES: usize = 1 << 16;
 const BLOCKS: usize = 32;
 const FRAMES: usize = BLOCKS * BLOCK_BYTES / FRAME_BYTES;
+/// A ring with as many packets should be read soon.
+pub const SOON: usize = FRAMES / 8;
 /// `struct tpacket2_hdr`, and `sll_pkttype` of the address behind it.
 const LENGTH_AT: usize = 4;
 const CAPTURED_AT: usize = 8;
@@ -75,6 +78,8 @@ impl Ring {
         if memory == libc::MAP_FAILED {
             return Err(io::Error::last_os_error());
         }
+        // SAFETY: the mapping is new. Each page touched for the first time would cost a fault otherwise.
+        unsafe { put_into_host_tables(memory, length) };
         let memory = NonNull::new(memory.cast()).ok_or_else(io::Error::last_os_error)?;
         let ring = Ring {
             socket,
@@ -123,6 +128,12 @@ impl Ring {
             status.store(0, Ordering::Release);
             self.next = (self.next + 1) % FRAMES;
         }
+    }
+
+    /// Address of a word that is not zero once so many packets have passed: `SOON` or 1.
+    pub fn mark(&self, packets: usize) -> u64 {
+        let last = (self.next + packets - 1) % FRAMES;
+        self.memory.as_ptr() as u64 + (last * FRAME_BYTES) as u64
     }
 
     /// Packets that found no room since the last time this was asked.

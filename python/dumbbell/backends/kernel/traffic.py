@@ -27,6 +27,13 @@ MODULE: Final = "module"
 
 _NAME: Final = "dumbbell_traffic"
 _SOURCES: Final = FOLDER / "traffic"
+_KBUILD: Final = """\
+obj-m := {name}.o
+{name}-y := {objects}
+ifneq ($(shell grep -s 'unsigned long fs;' $(srctree)/arch/x86/um/asm/processor_64.h),)
+ccflags-y += -DSWITCH_SETS_FS
+endif
+"""
 
 
 def flows_in_kernel(resolved: Mapping[str, Any]) -> list[str]:
@@ -75,10 +82,11 @@ def _built(kernel: KernelInfo) -> Path:
 
 def _lay_out(folder: Path) -> None:
     shutil.copytree(_SOURCES, folder)
-    (folder / "Kbuild").write_text(f"obj-m := {_NAME}.o\n", encoding="utf-8")
+    objects = " ".join(f"{file.stem}.o" for file in sorted(folder.glob("*.c")))
+    (folder / "Kbuild").write_text(_KBUILD.format(name=_NAME, objects=objects), encoding="utf-8")
 
 
 def _made_of(kernel: KernelInfo) -> str:
     sources = [file.read_text(encoding="utf-8") for file in sorted(_SOURCES.glob("*.[ch]"))]
-    made_of = [kernel.key, kernel.sha256, kernel.compiler, sources]
+    made_of = [kernel.key, kernel.sha256, kernel.compiler, _KBUILD, sources]
     return hashlib.sha256(json.dumps(made_of).encode()).hexdigest()

@@ -47,6 +47,7 @@ enum {
 	DUMBBELL_TRAFFIC_OTHERS = 1, /* something else is ready that process 1 waits for */
 	DUMBBELL_TRAFFIC_OVER = 2, /* a receiver has all bytes, or a sender's connection is no more */
 	DUMBBELL_TRAFFIC_FAILED = 3, /* a call failed */
+	DUMBBELL_TRAFFIC_DUE = 4, /* an event of the plan is for process 1 to do */
 };
 
 struct dumbbell_traffic_turn {
@@ -54,6 +55,57 @@ struct dumbbell_traffic_turn {
 	__u64 token; /* which end is over, or failed */
 	__u32 what;
 	__u32 error; /* errno(3) of the call that failed */
+	__u32 is_due; /* the timer has expired, and what is due is for process 1 to do afterwards */
+	/* Since the last wait or service: */
+	__u32 checks; /* of the rings that were due and found them far from full */
+	__u32 samples; /* that were taken */
+	__u32 sample_bytes; /* of all samples that process 1 has not fetched */
+	__u64 latest_ps; /* the longest delay of one of them */
+};
+
+/*
+ * Events that are due, in picoseconds after time zero; ~0: none. Checks of the rings and samples
+ * recur, and the module does them, in this order at the same time, unless another event is due too.
+ */
+struct dumbbell_traffic_plan {
+	__u64 zero_ns; /* time zero on the monotonic clock */
+	__u64 other_ps;
+	__u64 check_ps;
+	__u64 check_step_ps;
+	__u64 sample_ps;
+	__u64 sample_step_ps;
+	__u64 last_sample_ps; /* there is none after it */
+};
+
+/* What is looked at when an event of the plan is due. Given once; the arrays stay process 1's. */
+struct dumbbell_traffic_watch {
+	__u64 rings; /* address of an array of addresses, each of a status word of a packet ring */
+	__u64 sockets; /* address of an array of descriptors of route netlink sockets, __s32 */
+	__u64 request; /* address of the message by which each is asked for its disciplines */
+	__u32 ring_count; /* a ring is read by process 1 once its word is not zero */
+	__u32 socket_count;
+	__u32 request_bytes;
+	__u32 unused;
+	__u64 to_receiver; /* token of a sender less that of its receiver */
+};
+
+/* A buffer for the samples taken so far, which process 1 fetches. */
+struct dumbbell_traffic_fetch {
+	__u64 address;
+	__u64 bytes;
+};
+
+enum {
+	DUMBBELL_TRAFFIC_SAMPLE = 0, /* of: its time in the plan. What follows belongs to it. */
+	DUMBBELL_TRAFFIC_NETLINK = 1, /* of: number of the socket; a message */
+	DUMBBELL_TRAFFIC_END = 2, /* of: token; struct dumbbell_traffic_count, struct tcp_info */
+};
+
+/* Samples are a sequence of items. */
+struct dumbbell_traffic_item {
+	__u64 of;
+	__u32 kind;
+	__u32 bytes; /* that follow, filled up to a multiple of 8 */
 };
 
 /* Add an end; add bytes to a sender; read the counters of an end; the same and remove it. */
@@ -68,5 +120,9 @@ struct dumbbell_traffic_turn {
 #define DUMBBELL_TRAFFIC_WAIT _IOWR('D', 6, struct dumbbell_traffic_turn)
 /* Serve these remaining ends, at the time that process 1 has read. */
 #define DUMBBELL_TRAFFIC_SERVE _IOWR('D', 7, struct dumbbell_traffic_turn)
+/* Set what is looked at, once; set the timer to the first event; fetch the samples. */
+#define DUMBBELL_TRAFFIC_WATCH _IOW('D', 8, struct dumbbell_traffic_watch)
+#define DUMBBELL_TRAFFIC_PLAN _IOW('D', 9, struct dumbbell_traffic_plan)
+#define DUMBBELL_TRAFFIC_FETCH _IOW('D', 10, struct dumbbell_traffic_fetch)
 
 #endif

@@ -7,7 +7,7 @@
  * That wait combines epoll_wait(2) and the loop of process 1 around it. It is level-triggered,
  * reads the clock once each time something is ready, and makes the same calls in the same order.
  * Under time-travel=inf-cpu reading the clock advances it (timer_read, arch/um/kernel/time.c), so
- * packets leave at the same times with both.
+ * packets leave at the same times with both. What recurs is in due.c.
  */
 #include <linux/file.h>
 #include <linux/module.h>
@@ -20,7 +20,7 @@
 #include <net/sock.h>
 #include <net/tcp.h>
 
-#include "dumbbell_traffic.h"
+#include "traffic.h"
 
 /* Size of the reads and writes of process 1 (guest/src/tcp_flow.rs). */
 #define CHUNK (1U << 18)
@@ -85,6 +85,11 @@ static struct end *first_ready(void)
 		list_del_init(&end->ready);
 	spin_unlock_irqrestore(&ready_lock, flags);
 	return end;
+}
+
+void wake_waiting(void)
+{
+	wake_up(&waiting);
 }
 
 /* Called by a socket on an event. */
@@ -249,6 +254,27 @@ static void serve_turns(struct dumbbell_traffic_turn *turn)
 	}
 }
 
+/* Serves what is ready at one time, which it reads. Returns 0 if there is nothing for process 1. */
+static int serve_at_once(struct dumbbell_traffic_turn *turn)
+{
+	bool is_due = has_expired();
+	int result;
+
+	cond_resched();
+	turn->at_ns = ktime_get_ns();
+	cond_resched();
+	serve_turns(turn);
+	turn->is_due = is_due;
+	if (turn->what || !is_due)
+		return turn->what;
+	cond_resched();
+	result = do_due(turn->at_ns);
+	cond_resched();
+	if (result > 0)
+		turn->what = DUMBBELL_TRAFFIC_DUE;
+	return result;
+}
+
 static int wait_and_serve(struct dumbbell_traffic_turn *turn)
 {
 	if (!others)
@@ -258,21 +284,72 @@ static int wait_and_serve(struct dumbbell_traffic_turn *turn)
 		take_ready();
 		if (vfs_poll(others, NULL) & EPOLLIN) {
 			turn->what = DUMBBELL_TRAFFIC_OTHERS;
+			turn->is_due = has_expired();
 			return 0;
 		}
-		if (!list_empty(&turns)) {
-			cond_resched();
-			turn->at_ns = ktime_get_ns();
-			cond_resched();
-			serve_turns(turn);
-			if (turn->what)
-				return 0;
+		if (!list_empty(&turns) || has_expired()) {
+			int result = serve_at_once(turn);
+
+			if (result)
+				return min(result, 0);
 			continue;
 		}
-		if (wait_event_interruptible(waiting, !list_empty(&ready_ends) ||
+		if (wait_event_interruptible(waiting, !list_empty(&ready_ends) || has_expired() ||
 							      READ_ONCE(others_woke)))
 			return -EINTR;
 	}
+}
+
+/*
+ * In Linux 6.1 switching to a process sets its FS register in the host by three calls of ptrace(2),
+ * if it has one (arch_switch_to, arch/x86/um/syscalls_64.c); 6.12 does not. Here process 1 wakes for
+ * every packet and mostly sleeps again; its registers, FS among them, are set when it returns from
+ * this call (userspace, arch/um/os-Linux/skas/process.c). SWITCH_SETS_FS is defined by Kbuild.
+ */
+static int wait_without_fs(struct dumbbell_traffic_turn *turn)
+{
+	int result;
+#ifdef SWITCH_SETS_FS
+	unsigned long fs = current->thread.arch.fs;
+
+	current->thread.arch.fs = 0;
+#endif
+	result = wait_and_serve(turn);
+#ifdef SWITCH_SETS_FS
+	current->thread.arch.fs = fs;
+#endif
+	return result;
+}
+
+/* --- samples ---------------------------------------------------------------------------------- */
+
+static int sample_end(struct end *end)
+{
+	struct tcp_info info;
+
+	tcp_get_info(end->sock->sk, &info);
+	cond_resched();
+	return keep_item(end->asked.token, DUMBBELL_TRAFFIC_END, &end->count, sizeof(end->count), &info,
+			 sizeof(info));
+}
+
+int sample_ends(u64 to_receiver)
+{
+	struct end *end, *receiver;
+	unsigned long token;
+	int error = 0;
+
+	xa_for_each(&ends, token, end) {
+		if (end->asked.kind != DUMBBELL_TRAFFIC_SENDER)
+			continue;
+		error = sample_end(end);
+		receiver = xa_load(&ends, token - to_receiver);
+		if (!error && receiver)
+			error = sample_end(receiver);
+		if (error)
+			break;
+	}
+	return error;
 }
 
 /* --- requests of process 1 ------------------------------------------------------------------- */
@@ -380,6 +457,9 @@ static long control(struct file *file, unsigned int command, unsigned long argum
 		struct dumbbell_traffic_more more;
 		struct dumbbell_traffic_count count;
 		struct dumbbell_traffic_turn turn;
+		struct dumbbell_traffic_watch watch;
+		struct dumbbell_traffic_plan plan;
+		struct dumbbell_traffic_fetch fetch;
 		u32 fd;
 	} asked;
 	long result;
@@ -401,11 +481,23 @@ static long control(struct file *file, unsigned int command, unsigned long argum
 		result = wait_by(asked.fd);
 		break;
 	case DUMBBELL_TRAFFIC_WAIT:
-		result = wait_and_serve(&asked.turn);
+		result = wait_without_fs(&asked.turn);
+		if (!result)
+			tell_done(&asked.turn);
 		break;
 	case DUMBBELL_TRAFFIC_SERVE:
 		result = 0;
 		serve_turns(&asked.turn);
+		break;
+	case DUMBBELL_TRAFFIC_WATCH:
+		result = watch(&asked.watch);
+		break;
+	case DUMBBELL_TRAFFIC_PLAN:
+		result = 0;
+		set_plan(&asked.plan);
+		break;
+	case DUMBBELL_TRAFFIC_FETCH:
+		result = fetch_samples(&asked.fetch);
 		break;
 	default:
 		result = -ENOTTY;
@@ -437,6 +529,7 @@ static int __init load(void)
 	zeros = kvzalloc(CHUNK, GFP_KERNEL);
 	if (!zeros)
 		return -ENOMEM;
+	prepare_timer();
 	if (!proc_create(DUMBBELL_TRAFFIC_NAME, 0600, NULL, &proc_ops))
 		return -ENOMEM;
 	return 0;

@@ -1,0 +1,151 @@
+//! What is due, and when.
+
+use crate::sys::Plan;
+use dumbbell_core::time::Time;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Interval of reading the rings of watched queues, which hold 8192 packets.
+pub const CAPTURE_STEP: Time = Time::from_ns(20_000_000);
+
+/// Events in the simulator's order at one instant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum DueEvent {
+    Change(usize),
+    WarmUp,
+    Flow(usize),
+    Stop(usize),
+    Probe(usize),
+    Program(usize),
+    Capture,
+    Sample,
+    Report,
+    End,
+    Drain,
+}
+
+/// All events. Readings of rings and samples recur, and there is one of each at a time.
+#[derive(Debug)]
+pub struct DueEvents {
+    others: BinaryHeap<Reverse<(Time, DueEvent)>>,
+    capture: Time,
+    sample: Time,
+}
+
+impl DueEvents {
+    /// None yet.
+    pub fn new() -> DueEvents {
+        DueEvents {
+            others: BinaryHeap::new(),
+            capture: Time::NEVER,
+            sample: Time::NEVER,
+        }
+    }
+
+    /// Adds an event.
+    pub fn at(&mut self, time: Time, what: DueEvent) {
+        match what {
+            DueEvent::Capture => self.capture = time,
+            DueEvent::Sample => self.sample = time,
+            other => self.others.push(Reverse((time, other))),
+        }
+    }
+
+    /// The first event.
+    pub fn first(&self) -> Option<(Time, DueEvent)> {
+        let other = self.others.peek().map(|Reverse(other)| *other);
+        let recurring = [
+            (self.capture, DueEvent::Capture),
+            (self.sample, DueEvent::Sample),
+        ];
+        let recurring = recurring
+            .into_iter()
+            .filter(|(time, _)| *time < Time::NEVER);
+        recurring.chain(other).min()
+    }
+
+    /// Takes the first event away if it is due.
+    pub fn next(&mut self, now: Time) -> Option<(Time, DueEvent)> {
+        let first = self.first().filter(|(time, _)| *time <= now)?;
+        match first.1 {
+            DueEvent::Capture => self.capture = Time::NEVER,
+            DueEvent::Sample => self.sample = Time::NEVER,
+            _ => drop(self.others.pop()),
+        }
+        Some(first)
+    }
+
+    /// So many readings of the rings were not needed.
+    pub fn skip_captures(&mut self, count: u64) {
+        if count > 0 {
+            self.capture.0 += count * CAPTURE_STEP.0;
+        }
+    }
+
+    /// As the module gets them, which may take the samples up to `last`; None if it must not.
+    pub fn plan(&self, samples: Option<(Time, Time)>) -> Plan {
+        let other = self.others.peek().map_or(Time::NEVER, |other| other.0.0);
+        let (sample_step, last_sample) = samples.unwrap_or((Time::NEVER, Time::ZERO));
+        let (other, sample) = match samples {
+            Some(_) => (other, self.sample),
+            None => (other.min(self.sample), Time::NEVER),
+        };
+        Plan {
+            zero_ns: 0,
+            other_ps: other.0,
+            check_ps: self.capture.0,
+            check_step_ps: CAPTURE_STEP.0,
+            sample_ps: sample.0,
+            sample_step_ps: sample_step.0,
+            last_sample_ps: last_sample.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn events() -> DueEvents {
+        let mut due = DueEvents::new();
+        due.at(Time(20), DueEvent::Sample);
+        due.at(Time(20), DueEvent::Report);
+        due.at(Time(20), DueEvent::Capture);
+        due.at(Time(20), DueEvent::Probe(0));
+        due
+    }
+
+    #[test]
+    fn at_one_instant_events_come_in_their_order() {
+        let mut due = events();
+        assert_eq!(due.next(Time(19)), None);
+        let order: Vec<_> = std::iter::from_fn(|| due.next(Time(20))).collect();
+        let what = [
+            DueEvent::Probe(0),
+            DueEvent::Capture,
+            DueEvent::Sample,
+            DueEvent::Report,
+        ];
+        assert_eq!(order, what.map(|what| (Time(20), what)));
+        assert_eq!(due.first(), None);
+    }
+
+    #[test]
+    fn samples_that_the_module_must_not_take_are_for_this_process() {
+        let mut due = events();
+        while due
+            .next(Time(20))
+            .is_some_and(|(_, what)| what != DueEvent::Capture)
+        {}
+        due.at(Time(40), DueEvent::Capture);
+        due.next(Time(20));
+        due.at(Time(25), DueEvent::Sample);
+        let plan = due.plan(Some((Time(5), Time(90))));
+        assert_eq!((plan.other_ps, plan.check_ps, plan.sample_ps), (20, 40, 25));
+        due.next(Time(20));
+        let plan = due.plan(None);
+        assert_eq!((plan.other_ps, plan.sample_ps), (25, u64::MAX));
+        due.skip_captures(2);
+        assert_eq!(due.plan(None).check_ps, 40 + 2 * CAPTURE_STEP.0);
+    }
+}
