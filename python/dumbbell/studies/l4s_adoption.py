@@ -24,6 +24,8 @@ from dumbbell.tables import Run
 ROUNDING_MBPS, MTU, RUNS = 0.005, 1500, 10
 """Rounding of the print, bytes of a packet, and runs of a row: the fewest that tell enough."""
 NAMES = {"prague": "Prague", "cubic": "CUBIC"}
+DUALPI2 = "dualpi2 min_qlen_step 2"
+"""As in the kernels of the L4S team, which both sources have."""
 DISCIPLINES = {
     "FIFO": "bfifo limit {bytes}b",
     "single_queue_FQ": "codel limit {packets} target 1000s interval 1000s ecn ce_threshold 5ms",
@@ -33,13 +35,13 @@ DISCIPLINES = {
     "FQ": "fq limit {packets} flow_limit {packets} ce_threshold 5ms",
     "FQ_Codel": "fq_codel limit {packets} target 5ms interval 100ms ecn",
     "FQ_Codel_L4S": "fq_codel limit {packets} ecn ce_threshold 1ms ce_threshold_selector 0x1/0x1",
-    "DualPI2": "dualpi2 target 5ms",
+    "DualPI2": f"{DUALPI2} target 5ms",
 }
 """Those of 2025 by their names in the data, as the authors' notebook sets them."""
 OF_2020 = {
-    **{(qdisc, rate): qdisc for qdisc in ("dualpi2", "fq_codel") for rate in (10, 50)},
-    **{("pfifo", rate): f"pfifo limit {20 * rate}" for rate in (10, 50)},
-}
+    (name, rate): qdisc for rate in (10, 50) for name, qdisc in
+    {"dualpi2": DUALPI2, "fq_codel": "fq_codel", "pfifo": f"pfifo limit {20 * rate}"}.items()
+}  # fmt: skip
 """Disciplines of 2020 by name and Mbit/s; ``cnq_codel_af`` is in no kernel, and not here."""
 
 
@@ -165,7 +167,7 @@ def deciding(seed: int, year: str) -> Trial:
         source="Heist and Morton 2020" if leads else "Sarpkaya, Fund and Panwar 2025",
         said=0.5, side=Side.AT_LEAST if leads else Side.AT_MOST, varied="settings",
         grid="the classic queue's target of 5 and 15 ms, Prague's RTT independence on and off",
-        arms={words: experiment(seed, row, qdisc=f"dualpi2 target {target}ms", independent=on)
+        arms={words: experiment(seed, row, qdisc=f"{DUALPI2} target {target}ms", independent=on)
               for words, (target, on) in SETTINGS.items()},
         number=share_of_first, runs=RUNS, is_for_kernel=False,
         words="The target adds to CUBIC's round trip, and RTT independence to Prague's",
@@ -227,8 +229,7 @@ class L4sAdoption(ShortStudy):
         right = {id_ for id_, verdict in verdicts.items() if verdict is Verdict.REPRODUCED}
         held, all_ = (Counter(ROWS[id_].is_of_2025 for id_ in ids) for ids in (right, verdicts))
         answer, measured = "These runs do not decide who gains.", ""
-        found = {part.name: part for part in self.finished_trials()}
-        if part := found.get("settings-2025"):
+        if part := {each.name: each for each in self.finished_trials()}.get("settings-2025"):
             share = {words: 100 * part.found.estimate(words).value for words in SETTINGS}
             low, high = min(share, key=lambda w: share[w]), max(share, key=lambda w: share[w])
             if share[low] < 50 < share[high]:
