@@ -34,7 +34,7 @@ REPLICATIONS = 3
 OPPORTUNITY_BYTES = 1504
 STEP_MS = 500
 LEAST_BPS = 100_000
-DURATION_S, WARM_UP_S = 65, 5
+DURATION_S, WARM_UP_S = 45, 5
 BOTTLENECK = 2
 """Index of the queue from router to phone."""
 

@@ -17,7 +17,8 @@ NETWORK = Network(2.0, 20.0, 30.0, "bfifo limit 50000b", "codel", 2)
 
 def twin(**changes: Any) -> dict[str, Any]:
     """A twin of `NETWORK` without errors, but for the changes."""
-    numbers = {"up": 2.0, "down": 20.0, "rtt": 30.0, "kB": 50.0, "class_up": "FIFO"} | changes
+    numbers: dict[str, Any] = {"up": 2.0, "down": 20.0, "rtt": 30.0, "kB": 50.0}
+    numbers |= {"class_up": "FIFO"} | changes
 
     def each(quantity: str, way: str | None, unit: str, value: Any, why: str | None = None) -> Any:
         names = ("quantity", "way", "unit", "value", "not_identifiable")
@@ -59,7 +60,8 @@ def test_the_largest_errors() -> None:
 
 
 def test_a_network_is_that_of_its_seed_and_its_line_has_its_disciplines() -> None:
-    assert Network.drawn(7) == Network.drawn(7) != Network.drawn(8)
+    assert Network.drawn(7) == Network.drawn(7)
+    assert Network.drawn(7) != Network.drawn(8)
     for seed in range(100):
         network = Network.drawn(seed)
         assert 1 <= network.up_mbps <= 20 and 5 <= network.down_mbps <= 60
@@ -77,4 +79,5 @@ def test_regret_is_beside_the_best() -> None:
     found = {"best": "cake at 95 %", "kernel": kernel}
     assert twin_networks.regret_of(found, "cake at 95 %") == (0.0, 0.0)
     wait_ms, less = twin_networks.regret_of(found, "cake at 80 %")
-    assert (wait_ms, less) == (1.5, pytest.approx(1 / 6))
+    assert wait_ms == 1.5
+    assert less == pytest.approx(1 / 6)
