@@ -100,7 +100,7 @@ def experiment(scenario: str, aqm: str, seed: int) -> Experiment:
 
 @dataclass(frozen=True)
 class Reached:
-    """What a run is reduced to: the metrics of RFC 7928, sections 2 and 4.
+    """What a run is reduced to: end-to-end metrics of RFC 7928, section 2.
 
     Attributes:
         delay_ms: Mean sojourn time at the bottleneck.
