@@ -47,12 +47,17 @@ def test_the_goal_can_be_missed_and_other_work_does_not_count() -> None:
 
 
 def test_the_table_has_a_line_for_each_side() -> None:
-    text = bench.table([bench.Row(10, [OURS] * 3, [THEIRS] * 3), bench.Row(100, [OURS], [])])
-    ours, theirs, alone = text.splitlines()[1:]
+    beside = {bench.BY_MODULE: [replace(OURS, cpu_s=0.25)] * 3, bench.SIMULATOR: []}
+    both = bench.Row(10, [OURS] * 3, [THEIRS] * 3, beside)
+    text = bench.table([both, bench.Row(100, [OURS], [])])
+    ours, theirs, module, alone = text.splitlines()[1:]
     assert "0.033" in ours
     assert "40.0" in ours
     assert "30.0" in ours
     assert "0.133" in theirs
+    assert theirs.endswith(" 4 [4, 4]")
+    assert bench.BY_MODULE in module
+    assert module.endswith(" 0.25 [0.25, 0.25]")
     assert alone.split()[-1] == "-"
 
 

@@ -5,6 +5,9 @@ links and queues, in interleaved pairs. Cost is the CPU time of the whole guest,
 included, from boot to end: per second of virtual time and per packet at the bottleneck. A row
 counts only when both sent the same packets within 5 %. Ours also samples TCP's state and the queue
 every 100 ms; iperf3 reports once a second, which is what one would type.
+
+The same experiment is also run with ``guest = "module"``, which sends the same packets, and by the
+simulator, whose own models send about as many.
 """
 
 from __future__ import annotations
@@ -16,21 +19,26 @@ import shlex
 import shutil
 import sys
 import tempfile
-from dataclasses import dataclass
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from paired import MedianInterval, median_interval, pairs_or_none
 from run import RESULTS, SAME_WORK_TOLERANCE, difference, machine
 
+from dumbbell.backends import simulate
 from dumbbell.backends.base import Job
 from dumbbell.backends.kernel import LaunchResult, find_kernel, launch
 from dumbbell.backends.kernel.backend import BACKEND, kernel_seed
 from dumbbell.backends.kernel.cache import how_to_build
+from dumbbell.backends.kernel.confinement import SYSTEM
 from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.job import job
 from dumbbell.backends.kernel.programs import host_tools
 from dumbbell.backends.kernel.tables import read_result
+from dumbbell.backends.kernel.traffic import MODULE, traffic_module
 from dumbbell.errors import DumbbellError
 from dumbbell.spec import Experiment
 
@@ -41,6 +49,8 @@ RATES_MBPS = (10, 100)
 GOAL_MBPS = 10
 BOTTLENECK = 2
 """Index of the queue from router to receiver."""
+BY_MODULE = "our guest, module"
+SIMULATOR = "simulator"
 WALL_LIMIT_S = 300.0
 MEMORY_MB = 512
 
@@ -107,10 +117,12 @@ class Row:
     rate_mbps: int
     ours: list[Sample]
     iperf3: list[Sample]
+    beside: dict[str, list[Sample]] = field(default_factory=dict)
+    """Others that ran the same experiment, by name."""
 
-    def ratio(self) -> MedianInterval | None:
-        """CPU time of iperf3's runs over that of ours; None without any."""
-        pairs = zip(self.ours, self.iperf3, strict=False)
+    def ratio(self, others: list[Sample] | None = None) -> MedianInterval | None:
+        """CPU time a packet of others' runs, iperf3's unless given, over ours; None without any."""
+        pairs = zip(self.ours, self.iperf3 if others is None else others, strict=False)
         ratios = [other.cpu_us_per_packet / own.cpu_us_per_packet for own, other in pairs]
         return median_interval(ratios) if ratios else None
 
@@ -161,25 +173,41 @@ def experiment(rate_mbps: int, duration_s: int, seed: int) -> Experiment:
     )
 
 
-def run_ours(kernel: Path, rate_mbps: int, duration_s: int, seed: int) -> Sample:
-    """Our guest."""
-    text = experiment(rate_mbps, duration_s, seed).resolved_json()
+def run_ours(
+    kernel: Path, rate_mbps: int, duration_s: int, seed: int, guest: str = "process"
+) -> Sample:
+    """Our guest; the module is compiled beforehand."""
+    resolved = experiment(rate_mbps, duration_s, seed).with_(guest=guest)
+    text = resolved.resolved_json()
+    module = traffic_module(resolved.resolved())
     BACKEND.check(text)
     with tempfile.TemporaryDirectory(prefix="dumbbell-bench-") as scratch:
         folder = Path(scratch)
         output = folder / "output"
         output.mkdir()
-        (folder / "job.json").write_text(job(text, 0, output, host_tools()), encoding="utf-8")
-        ended = _launched(
-            kernel, guest_program(), folder, text, {"DUMBBELL_JOB": str(folder / "job.json")}
-        )
+        asked = job(text, 0, output, host_tools(), traffic_module=module)
+        (folder / "job.json").write_text(asked, encoding="utf-8")
+        env = {"DUMBBELL_JOB": str(folder / "job.json")}
+        readable = [] if module is None else [module]
+        ended = _launched(kernel, guest_program(), folder, text, env=env, readable=readable)
         result = read_result(output)
         if not ended.ok or result is None:
             sys.exit(ended.why())
-    packets = int(result.tables["queues"]["departed_pkts"][BOTTLENECK])
-    received_bytes = int(result.tables["flows"]["received_payload_bytes"][0])
-    goodput_mbps = 8e-6 * received_bytes / duration_s
-    return Sample(packets, goodput_mbps, duration_s, ended.wall_s, ended.cpu_s)
+    return _sample(result.tables, duration_s, ended.wall_s, ended.cpu_s)
+
+
+def run_simulator(rate_mbps: int, duration_s: int, seed: int) -> Sample:
+    """The simulator, in this process."""
+    began, began_cpu = time.perf_counter(), time.process_time()
+    run = simulate(experiment(rate_mbps, duration_s, seed))
+    wall_s, cpu_s = time.perf_counter() - began, time.process_time() - began_cpu
+    return _sample(run.tables, duration_s, wall_s, cpu_s)
+
+
+def _sample(tables: Mapping[str, Any], duration_s: int, wall_s: float, cpu_s: float) -> Sample:
+    packets = int(tables["queues"]["departed_pkts"][BOTTLENECK])
+    received_bytes = int(tables["flows"]["received_payload_bytes"][0])
+    return Sample(packets, 8e-6 * received_bytes / duration_s, duration_s, wall_s, cpu_s)
 
 
 def run_iperf3(kernel: Path, rate_mbps: int, duration_s: int, seed: int) -> Sample:
@@ -191,7 +219,7 @@ def run_iperf3(kernel: Path, rate_mbps: int, duration_s: int, seed: int) -> Samp
         init = folder / "init"
         init.write_text(bare_script(asked, folder, duration_s), encoding="utf-8")
         init.chmod(0o755)
-        ended = _launched(kernel, init, folder, text, {})
+        ended = _launched(kernel, init, folder, text)
         if not ended.ok:
             sys.exit(ended.why())
         report = json.loads((folder / "iperf3.json").read_text(encoding="utf-8"))
@@ -233,12 +261,18 @@ def bare_hosts(asked: dict[str, Any], folder: Path) -> str:
 
 
 def _launched(
-    kernel: Path, init: Path, folder: Path, text: str, env: dict[str, str]
+    kernel: Path,
+    init: Path,
+    folder: Path,
+    text: str,
+    *,
+    env: Mapping[str, str] | None = None,
+    readable: Sequence[Path] = (),
 ) -> LaunchResult:
     seed = kernel_seed(Job(text, 0))
     return launch(
         kernel, init, run_dir=folder, seed=seed, wall_limit_s=WALL_LIMIT_S, memory_mb=MEMORY_MB,
-        env=env,
+        env=env, readable=[*SYSTEM, *readable],
     )  # fmt: skip
 
 
@@ -246,6 +280,8 @@ def measured(kernel: Path, rate_mbps: int, duration_s: int, pairs: int, iperf3: 
     """Runs of both, alternating which comes first."""
     ours: list[Sample] = []
     others: list[Sample] = []
+    beside: dict[str, list[Sample]] = {BY_MODULE: [], SIMULATOR: []}
+    run_ours(kernel, rate_mbps, 1, 1, MODULE)  # compiles it
     for seed in range(1, pairs + 1):
         if not iperf3:
             ours.append(run_ours(kernel, rate_mbps, duration_s, seed))
@@ -255,22 +291,23 @@ def measured(kernel: Path, rate_mbps: int, duration_s: int, pairs: int, iperf3: 
         else:
             others.append(run_iperf3(kernel, rate_mbps, duration_s, seed))
             ours.append(run_ours(kernel, rate_mbps, duration_s, seed))
-    return Row(rate_mbps, ours, others)
+        beside[BY_MODULE].append(run_ours(kernel, rate_mbps, duration_s, seed, MODULE))
+        beside[SIMULATOR].append(run_simulator(rate_mbps, duration_s, seed))
+    return Row(rate_mbps, ours, others, beside)
 
 
 def table(rows: list[Row]) -> str:
     """The rows as aligned text."""
     head = ("CUBIC flow", "by", "runs", "packets", "Mbit/s", "CPU s/virtual s", "CPU us/packet",
-            "x real time", "iperf3/ours, median [95 %]", "goal", "")  # fmt: skip
+            "x real time", "over our guest's, median [95 %]", "goal", "")  # fmt: skip
     lines: list[tuple[str, ...]] = [head]
     for row in rows:
         rate = f"{row.rate_mbps} Mbit/s"
-        ratio = row.ratio()
         goal = f">= {FASTER_THAN_REAL_TIME:g}x" if row.rate_mbps == GOAL_MBPS else "-"
-        end = ("-" if ratio is None else str(ratio), goal, row.verdict())
-        lines.append((rate, "our guest", *_cells(row.ours), *end))
-        if row.iperf3:
-            lines.append((rate, "iperf3", *_cells(row.iperf3), "", "", ""))
+        lines.append((rate, "our guest", *_cells(row.ours), "-", goal, row.verdict()))
+        for name, samples in {"iperf3": row.iperf3, **row.beside}.items():
+            if samples:
+                lines.append((rate, name, *_cells(samples), str(row.ratio(samples)), "", ""))
     widths = [max(len(line[i]) for line in lines) for i in range(len(head))]
     texts = ["  ".join(c.ljust(w) for c, w in zip(line, widths, strict=True)) for line in lines]
     return "\n".join(text.rstrip() for text in texts)
