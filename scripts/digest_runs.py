@@ -319,4 +319,8 @@ def descriptions() -> dict[str, str | Path]:
     runs["ecn accurate"] = network(
         'qdisc = "codel target 5ms interval 50ms ecn"', tcp='tcp = { ecn = "accurate" }'
     )
+    runs["ecn option"] = network(
+        'qdisc = "codel target 5ms interval 50ms ecn"',
+        tcp='tcp = { ecn = "accurate", ecn_option = "full" }',
+    )
     return runs

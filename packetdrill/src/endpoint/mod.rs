@@ -265,10 +265,9 @@ impl Endpoint {
         tcp.ecn = self.agreed.ecn;
         let algorithm = Algorithm::named(&tcp.congestion_control);
         let algorithm = algorithm.expect("settings of hosts have names of the registry");
-        let options = if tcp.timestamps { TIMESTAMPS_BYTES } else { 0 };
         tcp.packet_memory_bytes = packet_memory_bytes(self.agreed.mss_bytes);
         let mut settings = Settings::new(tcp, algorithm, MTU_BYTES, TIMER_HZ);
-        settings.mss_bytes = self.agreed.mss_bytes - options;
+        settings.mss_bytes = self.agreed_payload_bytes();
         settings
     }
 
@@ -427,6 +426,7 @@ impl Endpoint {
         if self.state.is_over() {
             return;
         }
+        let mss_bytes = self.agreed_payload_bytes();
         while self.sent.len() < MOST_SENT {
             let polled = self.sender.as_mut().and_then(|one| one.poll_transmit(now));
             let Some(mut segment) = polled.map(|sent| Segment::from(sent.header)) else {
@@ -445,7 +445,7 @@ impl Endpoint {
                     * u64::from(self.own_payload_bytes());
                 self.syns.push(now);
             } else if let Some(receiver) = &mut self.receiver {
-                receiver.acknowledge_on(&mut segment, now);
+                receiver.acknowledge_on(&mut segment, mss_bytes, now);
             }
             self.hold(&segment);
             self.stamp_sent(&segment, now);
@@ -471,6 +471,14 @@ impl Endpoint {
                 segment.seq = self.sent_end;
             }
             self.enter_segment(&segment, now);
+        }
+    }
+
+    /// Payload of a full segment that it sends.
+    fn agreed_payload_bytes(&self) -> u32 {
+        match self.agreed.timestamps {
+            true => self.agreed.mss_bytes - TIMESTAMPS_BYTES,
+            false => self.agreed.mss_bytes,
         }
     }
 
