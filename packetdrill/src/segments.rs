@@ -162,11 +162,13 @@ fn laid_out(agreed: &[TcpOption], timestamps: Option<TcpOption>) -> Vec<TcpOptio
     options
 }
 
-/// ECN field of the IP header of a segment of the engine.
-pub fn mark_of(segment: &Segment) -> EcnMark {
-    match segment.flags.has(Flags::ECT) {
-        true => EcnMark::Ect0,
-        false => EcnMark::None,
+/// ECN field of the IP header of a segment of the engine. `has_ect1`: ECN-capable segments of its connection
+/// are sent as ECT(1).
+pub fn mark_of(segment: &Segment, has_ect1: bool) -> EcnMark {
+    match (segment.flags.has(Flags::ECT), has_ect1) {
+        (true, true) => EcnMark::Ect1,
+        (true, false) => EcnMark::Ect0,
+        (false, _) => EcnMark::None,
     }
 }
 

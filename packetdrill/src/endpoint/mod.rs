@@ -509,11 +509,17 @@ impl Endpoint {
             crossed.stamp(&mut segment, now);
         }
         let packet = packet_of(&segment, scale, &self.syn_options());
-        self.enter(packet, mark_of(&segment), now);
+        self.enter(packet, mark_of(&segment, self.has_ect1()), now);
     }
 
     fn enter(&mut self, packet: TcpPacket, ecn: EcnMark, at: Time) {
         self.sent.push_back(SentPacket { at, packet, ecn });
+    }
+
+    /// Whether its ECN-capable segments are sent as ECT(1), as L4S queues expect (RFC 9331 section 4.1).
+    fn has_ect1(&self) -> bool {
+        let tcp = &self.setup.host.tcp;
+        tcp.ect1 || Algorithm::named(&tcp.congestion_control).is_some_and(|own| own.sends_ect1())
     }
 
     fn syn_options(&self) -> Vec<TcpOption> {
