@@ -75,6 +75,7 @@ SET_OTHERWISE = {
     "fq_pie many words": "fq_pie flows 2 quantum 300 limit 40 target 5ms tupdate 8ms alpha 4 "
     "beta 30 ecn ecn_prob 50 bytemode dq_rate_estimator",
     "choke ecn": "choke limit 60 bandwidth 3mbit min 2 max 6 burst 3 probability 0.5 ecn",
+    "sfq red": "sfq redflowlimit 100000 min 3000 max 30000 probability 0.2 ecn headdrop",
     "sfq few flows": "sfq flows 2 divisor 2 depth 20 limit 30 quantum 300 headdrop",
     "red ecn harddrop": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.1 "
     "bandwidth 3mbit ecn harddrop",
@@ -317,5 +318,9 @@ def descriptions() -> dict[str, str | Path]:
     )
     runs["ecn accurate"] = network(
         'qdisc = "codel target 5ms interval 50ms ecn"', tcp='tcp = { ecn = "accurate" }'
+    )
+    runs["ecn option"] = network(
+        'qdisc = "codel target 5ms interval 50ms ecn"',
+        tcp='tcp = { ecn = "accurate", ecn_option = "full" }',
     )
     return runs

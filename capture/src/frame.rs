@@ -2,7 +2,7 @@
 //! packets is all zeros.
 //!
 //! Sources: RFC 791 section 3.1 (IPv4), RFC 9293 section 3.1 (TCP), RFC 7323 sections 2 and 3
-//! (window scale, timestamps), RFC 2018 sections 2 and 3 (SACK), RFC 768 (UDP), RFC 792 (echo), RFC
+//! (window scale, timestamps), RFC 2018 sections 2 and 3 (SACK), RFC 9768 section 3.2.3 (AccECN), RFC 768 (UDP), RFC 792 (echo), RFC
 //! 1071 (checksum). TCP options are laid out as in Linux: aligned to 32 bits with NOPs.
 
 /// An Ethernet header: two addresses and a type.
@@ -67,6 +67,8 @@ pub struct TcpHeader<'a> {
     pub timestamps: Option<(u32, u32)>,
     /// Left and right edges; at most four blocks, three with timestamps.
     pub sack: &'a [(u32, u32)],
+    /// Kind and fields of the option of accurate ECN.
+    pub ecn_option: Option<(u8, &'a [u32])>,
     /// Options that only a SYN carries.
     pub syn: Option<SynOptions>,
 }
@@ -98,8 +100,15 @@ impl FrameMaker {
         self.bytes.extend([0, header.flags]);
         self.u16s(&[header.window, 0, 0]);
         match header.syn {
-            Some(syn) => self.syn_options(&syn, header.timestamps),
-            None => self.options(header.timestamps, header.sack),
+            Some(syn) => {
+                self.syn_options(&syn, header.timestamps);
+                self.ecn_option(header.ecn_option);
+            }
+            None => {
+                self.timestamps_option(header.timestamps);
+                self.ecn_option(header.ecn_option);
+                self.sack_option(header.sack);
+            }
         }
         let words = (self.bytes.len() - at) / 4;
         self.bytes[at + 12] = (words as u8) << 4 | u8::from(header.is_accurate_ecn);
@@ -186,11 +195,29 @@ impl FrameMaker {
         self.bytes.extend(shift);
     }
 
-    fn options(&mut self, timestamps: Option<(u32, u32)>, sack: &[(u32, u32)]) {
+    /// RFC 9768 section 3.2.3.
+    fn ecn_option(&mut self, option: Option<(u8, &[u32])>) {
+        let Some((kind, fields)) = option else {
+            return;
+        };
+        let at = self.bytes.len();
+        self.bytes.extend([kind, 2 + 3 * fields.len() as u8]);
+        for field in fields {
+            let [_, high, middle, low] = field.to_be_bytes();
+            self.bytes.extend([high, middle, low]);
+        }
+        let end = at + (self.bytes.len() - at).next_multiple_of(4);
+        self.bytes.resize(end, OPTION_NOP);
+    }
+
+    fn timestamps_option(&mut self, timestamps: Option<(u32, u32)>) {
         if let Some(pair) = timestamps {
             self.bytes.extend([OPTION_NOP; 2]);
             self.timestamps(pair);
         }
+    }
+
+    fn sack_option(&mut self, sack: &[(u32, u32)]) {
         if !sack.is_empty() {
             let length = 2 + 8 * sack.len() as u8;
             self.bytes

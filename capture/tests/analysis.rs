@@ -35,6 +35,7 @@ fn frame(number: u32) -> Vec<u8> {
         window: 100,
         timestamps: None,
         sack: &[],
+        ecn_option: None,
         syn: None,
     };
     FrameMaker::default().tcp(&outer, &header).to_vec()
@@ -286,6 +287,7 @@ fn conversation() -> Vec<Kept> {
                 window: 500,
                 timestamps: None,
                 sack: &[],
+                ecn_option: None,
                 syn: syn.filter(|_| is_syn),
             };
             Kept {

@@ -68,6 +68,7 @@ proptest! {
             window,
             timestamps,
             sack: &sack,
+            ecn_option: None,
             syn,
         };
         let mut maker = FrameMaker::default();
@@ -147,6 +148,7 @@ impl Script {
             window: 500,
             timestamps: None,
             sack: &[],
+            ecn_option: None,
             syn: None,
         };
         let frame = self.maker.tcp(&outer(40 + payload, is_reply), &header);

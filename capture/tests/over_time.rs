@@ -101,6 +101,7 @@ fn packet(segment: &Segment) -> Kept {
         window: segment.window,
         timestamps: None,
         sack: &[],
+        ecn_option: None,
         syn,
     };
     Kept {

@@ -15,7 +15,8 @@ pub struct Acknowledgement {
     pub sacked: [SackRange; 4],
     /// The flags ECE and CWR (RFC 3168), and AE (RFC 9768), as one number.
     pub ecn_flags: u8,
-    /// Whether a flag is set whose meaning a filter from before RFC 9768 does not know: AE.
+    /// Whether it has a flag or an option whose meaning a filter from before RFC 9768 does not know: AE, or
+    /// counters of bytes.
     pub has_unknown_flag: bool,
 }
 

@@ -204,6 +204,12 @@ impl Packet {
         self.traffic_class & ECN_MASK == ECN_MASK
     }
 
+    /// Whether it is ECN-capable by ECT(1) (RFC 9331).
+    #[inline]
+    pub fn is_ect1(&self) -> bool {
+        self.traffic_class & ECN_MASK == 1
+    }
+
     /// Marks it if it is ECN-capable. Returns whether it is.
     #[inline]
     pub fn mark_congestion(&mut self) -> bool {

@@ -3,6 +3,7 @@
 use crate::clock::since_start;
 use crate::language::script::{EcnMark, TcpFlags, TcpOption, TcpPacket};
 use dumbbell_core::time::Time;
+use dumbbell_tcp::ecn_option::{EcnOption, Order};
 use dumbbell_tcp::segment::{Flags, SackBlock, SackBlocks, Segment, Timestamps};
 
 /// A sent packet.
@@ -39,6 +40,16 @@ pub fn segment_of(packet: &TcpPacket, ecn: EcnMark, scale: u8) -> Segment {
     for option in packet.options.iter().flatten() {
         match option {
             TcpOption::Sack(blocks) => segment.sack = sack_blocks(blocks),
+            TcpOption::AccurateEcn {
+                is_ect1_first,
+                fields,
+            } => {
+                let order = match is_ect1_first {
+                    true => Order::Ect1First,
+                    false => Order::Ect0First,
+                };
+                segment.ecn_option = Some(EcnOption::new(order, fields));
+            }
             TcpOption::Timestamps { value, echo } => {
                 segment.timestamps = Some(Timestamps {
                     value_ms: *value,
@@ -105,12 +116,22 @@ fn options_of(segment: &Segment, syn_options: &[TcpOption]) -> Vec<TcpOption> {
         value: stamps.value_ms,
         echo: stamps.echo_ms,
     });
+    let counters = segment.ecn_option.map(|option| TcpOption::AccurateEcn {
+        is_ect1_first: option.order() == Order::Ect1First,
+        fields: option.fields().to_vec(),
+    });
     if segment.flags.has(Flags::SYN) {
-        return laid_out(syn_options, timestamps);
+        let is_cookie = |option: &TcpOption| matches!(option, TcpOption::FastOpen(_));
+        // Beside a cookie and timestamps there is no room (RFC 9768 section 3.2.3.2.1).
+        let has_room = timestamps.is_none() || !syn_options.iter().any(is_cookie);
+        let mut options = laid_out(syn_options, timestamps);
+        options.extend(counters.filter(|_| has_room));
+        return options;
     }
     if let Some(timestamps) = timestamps {
         options.extend([TcpOption::Nop, TcpOption::Nop, timestamps]);
     }
+    options.extend(counters);
     let blocks = segment.sack.as_slice();
     if !blocks.is_empty() {
         let blocks = blocks.iter().map(|block| (block.start, block.end));
@@ -141,11 +162,13 @@ fn laid_out(agreed: &[TcpOption], timestamps: Option<TcpOption>) -> Vec<TcpOptio
     options
 }
 
-/// ECN field of the IP header of a segment of the engine.
-pub fn mark_of(segment: &Segment) -> EcnMark {
-    match segment.flags.has(Flags::ECT) {
-        true => EcnMark::Ect0,
-        false => EcnMark::None,
+/// ECN field of the IP header of a segment of the engine. `has_ect1`: ECN-capable segments of its connection
+/// are sent as ECT(1).
+pub fn mark_of(segment: &Segment, has_ect1: bool) -> EcnMark {
+    match (segment.flags.has(Flags::ECT), has_ect1) {
+        (true, true) => EcnMark::Ect1,
+        (true, false) => EcnMark::Ect0,
+        (false, _) => EcnMark::None,
     }
 }
 
@@ -207,6 +230,20 @@ fn shown_option(option: &TcpOption) -> String {
             format!("sack {}", blocks.join(" "))
         }
         TcpOption::Timestamps { value, echo } => format!("TS val {value} ecr {echo}"),
+        TcpOption::AccurateEcn {
+            is_ect1_first,
+            fields,
+        } => {
+            let names = match is_ect1_first {
+                true => ["e1b", "ceb", "e0b"],
+                false => ["e0b", "ceb", "e1b"],
+            };
+            let fields = names.iter().zip(fields);
+            let fields: String = fields
+                .map(|(name, value)| format!(" {name} {value}"))
+                .collect();
+            format!("ECN{fields}")
+        }
         TcpOption::FastOpen(cookie) => {
             let name = if cookie.is_experimental {
                 "FOEXP"

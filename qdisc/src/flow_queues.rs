@@ -194,6 +194,12 @@ impl Packets {
         &self.slots[place.0 as usize].packet
     }
 
+    /// The oldest packet of a queue, to be marked in place.
+    pub fn oldest_mut(&mut self, queue: QueueEnds) -> Option<&mut Packet> {
+        let slot = self.slots.get_mut(queue.head as usize)?;
+        Some(&mut slot.packet)
+    }
+
     /// The places of the packets of a queue, oldest first.
     pub fn places(&self, queue: QueueEnds) -> impl Iterator<Item = Place> {
         let mut place = queue.head;

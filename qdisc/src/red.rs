@@ -102,6 +102,19 @@ impl Average {
         )
     }
 
+    /// The average of a flow of `sfq`, which never decays: an idle flow has none.
+    pub(super) fn of_flow(config: &Config) -> Average {
+        Average {
+            idle_since: None,
+            ..Average::new(config)
+        }
+    }
+
+    /// A new flow begins.
+    pub(super) fn reset(&mut self) {
+        (self.average, self.count) = (0, -1);
+    }
+
     /// The average in packets, for `choke`.
     pub(super) fn of_packets(config: &Choke) -> Average {
         let thresholds = [config.min_packets, config.max_packets];
@@ -171,7 +184,7 @@ impl Average {
     }
 
     /// Figure 2 with the counting of section 7, method 2.
-    fn judge(&mut self, stream: &mut Stream) -> Verdict {
+    pub(super) fn judge(&mut self, stream: &mut Stream) -> Verdict {
         if self.average < self.min {
             self.count = -1;
             return Verdict::Pass;

@@ -12,18 +12,21 @@
 //! | Linux: a queue that becomes backlogged joins the end of the round | yes |
 //! | Linux: `depth` packets per flow; a further one is dropped, or with `headdrop` the oldest | yes |
 //! | Linux: `flows` queues at once; packets of further flows are dropped | yes |
-//! | RED in each queue (`redflowlimit` and related) | no |
+//! | Linux: RED in each queue (`redflowlimit` and related; S. Floyd and V. Jacobson, IEEE/ACM Transactions on Networking 1(4), 1993): average of the queue's bytes at each arrival but the first | yes |
+//! | Linux: a queue that is empty forgets its average | yes |
+//! | Linux: a packet that RED drops is the arriving one, with `headdrop` the oldest; with both `ecn` and `headdrop` the oldest is marked, or if it cannot be the arriving one | yes |
 //! | filters that choose the queue | no |
 //!
 //! Linux hashes addresses, ports and protocol with a key drawn at boot. Here the key comes from the queue's
 //! random stream, so which conversations share a queue differs between replications.
 
 use super::flow_queues::{Classifier, Lists, Packets, QueueEnds, turn_bytes};
+use super::red::{Average, Verdict};
 use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
-use dumbbell_tc::qdisc::Sfq as Config;
+use dumbbell_tc::qdisc::{Sfq as Config, SfqRed};
 use std::collections::VecDeque;
 
 /// Marks a hash value without a queue.
@@ -34,6 +37,7 @@ const NONE: u32 = u32::MAX;
 struct Queue {
     ends: QueueEnds,
     packets: u32,
+    backlog_bytes: u32,
     /// Bytes that it may still send in this round.
     deficit_bytes: i32,
     /// Its hash value.
@@ -63,6 +67,41 @@ pub struct Sfq {
     key_period: Time,
     random: Stream,
     held: Held,
+    red: Option<Box<FlowRed>>,
+}
+
+/// RED in each queue.
+#[derive(Debug, Clone)]
+struct FlowRed {
+    /// By queue.
+    averages: Vec<Average>,
+    ecn: bool,
+    harddrop: bool,
+}
+
+impl FlowRed {
+    fn new(config: &SfqRed, queues: usize) -> FlowRed {
+        FlowRed {
+            averages: vec![Average::of_flow(&config.as_red()); queues],
+            ecn: config.ecn,
+            harddrop: config.harddrop,
+        }
+    }
+
+    /// What RED decides of a packet that arrives at a backlogged queue.
+    fn judge(&mut self, queue: u32, backlog_bytes: u32, random: &mut Stream) -> Option<DropReason> {
+        let average = &mut self.averages[queue as usize];
+        average.update(backlog_bytes.into(), Time::ZERO);
+        match average.judge(random) {
+            Verdict::Pass => None,
+            Verdict::Early => Some(DropReason::RedEarly),
+            Verdict::Forced => Some(DropReason::RedForced),
+        }
+    }
+
+    fn may_mark(&self, reason: DropReason) -> bool {
+        self.ecn && !(reason == DropReason::RedForced && self.harddrop)
+    }
 }
 
 impl Build<Config> for Sfq {
@@ -80,6 +119,7 @@ impl Build<Config> for Sfq {
         let queue = Queue {
             ends: QueueEnds::EMPTY,
             packets: 0,
+            backlog_bytes: 0,
             deficit_bytes: 0,
             hash: 0,
         };
@@ -99,6 +139,7 @@ impl Build<Config> for Sfq {
             key_period,
             random,
             held: Held::NOTHING,
+            red: (config.red.as_ref()).map(|red| Box::new(FlowRed::new(red, queues))),
         }
     }
 }
@@ -137,7 +178,15 @@ impl Sfq {
                 .queue_for(&packet)
                 .filter(|queue| !self.is_full(*queue));
             match fits {
-                Some(queue) => self.put(queue, packet),
+                Some(queue) => {
+                    self.put(queue, packet);
+                    // The kernel counts the packets before each that it puts back.
+                    if let Some(red) = &mut self.red {
+                        let Queue { backlog_bytes, .. } = self.queues[queue as usize];
+                        let before = backlog_bytes - self.packets.wire_bytes(&packet);
+                        red.averages[queue as usize].update(before.into(), now);
+                    }
+                }
                 None => events.drop(packet, DropReason::FattestFlow),
             }
         }
@@ -165,11 +214,14 @@ impl Sfq {
     #[inline]
     fn put(&mut self, at: u32, packet: Packet) {
         let queue = &mut self.queues[at as usize];
-        self.packets.push(&mut queue.ends, packet);
+        queue.backlog_bytes += self.packets.push(&mut queue.ends, packet);
         queue.packets += 1;
         if queue.packets == 1 {
             queue.deficit_bytes = self.quantum_bytes;
             self.turns.push_back(at);
+            if let Some(red) = &mut self.red {
+                red.averages[at as usize].reset();
+            }
         }
         let length = queue.packets as usize;
         self.by_length.move_first(at, length);
@@ -181,11 +233,12 @@ impl Sfq {
     #[inline]
     fn take(&mut self, at: u32, is_newest: bool) -> Option<Packet> {
         let queue = &mut self.queues[at as usize];
-        let (packet, _) = match is_newest {
+        let (packet, bytes) = match is_newest {
             true => self.packets.pop_newest(&mut queue.ends),
             false => self.packets.pop(&mut queue.ends),
         }?;
         queue.packets -= 1;
+        queue.backlog_bytes -= bytes;
         let length = queue.packets as usize;
         if length == 0 {
             self.queue_of[queue.hash as usize] = NONE;
@@ -195,6 +248,56 @@ impl Sfq {
             self.longest = length;
         }
         Some(packet)
+    }
+
+    /// Why RED drops a packet of this queue, if it does and neither the oldest nor the arriving one can be marked.
+    fn red_drops(
+        &mut self,
+        queue: u32,
+        packet: &mut Packet,
+        events: &mut Events,
+    ) -> Option<DropReason> {
+        let red = self.red.as_deref_mut()?;
+        let Queue {
+            ends,
+            packets,
+            backlog_bytes,
+            ..
+        } = self.queues[queue as usize];
+        if packets == 0 {
+            return None;
+        }
+        let reason = red.judge(queue, backlog_bytes, &mut self.random)?;
+        if !red.may_mark(reason) {
+            return Some(reason);
+        }
+        let oldest = match self.headdrop {
+            true => self.packets.oldest_mut(ends),
+            false => None,
+        };
+        if let Some(oldest) = oldest
+            && (oldest.has_congestion_mark() || events.mark(oldest, reason))
+        {
+            return None;
+        }
+        (!events.mark(packet, reason)).then_some(reason)
+    }
+
+    /// `headdrop`: the oldest packet of a queue makes room for one that arrives.
+    fn replace_oldest(
+        &mut self,
+        queue: u32,
+        packet: Packet,
+        reason: DropReason,
+        events: &mut Events,
+    ) -> Result<(), DropReason> {
+        let queue = &mut self.queues[queue as usize];
+        if let Some((oldest, bytes)) = self.packets.pop(&mut queue.ends) {
+            queue.backlog_bytes -= bytes;
+            events.drop(oldest, reason);
+        }
+        queue.backlog_bytes += self.packets.push(&mut queue.ends, packet);
+        Ok(())
     }
 
     /// Drops a packet of the longest queue. Returns whether it was the newest of the queue `arriving`; it is
@@ -223,7 +326,7 @@ impl Sfq {
 impl Discipline for Sfq {
     fn enqueue(
         &mut self,
-        packet: Packet,
+        mut packet: Packet,
         now: Time,
         events: &mut Events,
     ) -> Result<(), DropReason> {
@@ -231,16 +334,17 @@ impl Discipline for Sfq {
         let Some(queue) = self.queue_for(&packet) else {
             return Err(DropReason::Overlimit);
         };
+        if let Some(reason) = self.red_drops(queue, &mut packet, events) {
+            return match self.headdrop {
+                true => self.replace_oldest(queue, packet, reason, events),
+                false => Err(reason),
+            };
+        }
         if self.is_full(queue) {
-            if !self.headdrop {
-                return Err(DropReason::FlowLimit);
-            }
-            let Queue { ends, .. } = &mut self.queues[queue as usize];
-            if let Some((oldest, _)) = self.packets.pop(ends) {
-                events.drop(oldest, DropReason::FattestFlow);
-            }
-            self.packets.push(ends, packet);
-            return Ok(());
+            return match self.headdrop {
+                true => self.replace_oldest(queue, packet, DropReason::FattestFlow, events),
+                false => Err(DropReason::FlowLimit),
+            };
         }
         self.put(queue, packet);
         if self.packets.count + self.held.packets <= self.limit_packets {

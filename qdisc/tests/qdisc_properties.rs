@@ -44,6 +44,8 @@ const DISCIPLINES: &[&str] = &[
     "fq_pie limit 30 target 1us tupdate 1ms ecn ecn_prob 99 bytemode dq_rate_estimator",
     "sfq limit 12 flows 6 divisor 8 depth 5 quantum 300 perturb 1",
     "sfq limit 9 depth 3 headdrop",
+    "sfq redflowlimit 9000 min 1500 max 6000 burst 3 probability 0.3 ecn perturb 1",
+    "sfq depth 9 redflowlimit 9000 min 1500 max 6000 burst 3 probability 0.3 ecn harddrop headdrop",
     "root handle 1: prio; parent 1:1 pfifo limit 2; parent 1:2 bfifo limit 3kb",
     "root handle 1: ets strict 1 quanta 300 1514 priomap 1 1 2 1 1 1 0; parent 1:1 pfifo limit 2; \
      parent 1:2 bfifo limit 3kb; parent 1:3 codel limit 4",

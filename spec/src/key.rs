@@ -307,6 +307,7 @@ held_by_type!(
     Transport,
     Vec<String>,
     tcp::Ecn,
+    tcp::EcnOptionUse,
     tcp::Pacing,
     tcp::Prr,
     tcp::Tcp,

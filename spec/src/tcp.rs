@@ -73,6 +73,36 @@ pub enum EcnWord {
     Accurate,
 }
 
+/// When a receiver with accurate ECN sends the option with byte counters, by the values of Linux's
+/// `tcp_ecn_option`, 0 to 3.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EcnOptionUse {
+    /// Never.
+    #[default]
+    Never,
+    /// Where another counter moves, while bytes are marked, and some times a round trip.
+    Minimum,
+    /// On every acknowledgement if a counter has moved.
+    Full,
+    /// The same, even if segments with it seem to get lost.
+    Persist,
+}
+
+impl EcnOptionUse {
+    /// All, in the order of their numbers in Linux.
+    pub const ALL: [EcnOptionUse; 4] = [
+        EcnOptionUse::Never,
+        EcnOptionUse::Minimum,
+        EcnOptionUse::Full,
+        EcnOptionUse::Persist,
+    ];
+
+    fn is_never(&self) -> bool {
+        *self == EcnOptionUse::Never
+    }
+}
+
 impl Ecn {
     /// None.
     pub const OFF: Ecn = Ecn::Switch(false);
@@ -351,6 +381,20 @@ settings! {
     "Data are sent as ECT(1), by which queues know L4S (RFC 9331 section 4.1), and not as ECT(0), where \
      ECN was negotiated. Those of `prague` always are.";
 
+    #[serde(default, skip_serializing_if = "EcnOptionUse::is_never")]
+    ecn_option: EcnOptionUse = EcnOptionUse::Never;
+    "ecn_option", Value::Words(&["never", "minimum", "full", "persist"]), OrDefault, Fixed,
+    "Of accurate ECN: when the receiver sends its byte counters as a TCP option (RFC 9768 section 3.2.3), as \
+     `tcp_ecn_option` 0 to 3 of Linux 6.18. `full`: on every acknowledgement of new data; `minimum`: where \
+     marks begin or end, while they go on, and `ecn_option_beacon` times a round trip; `persist`: as \
+     `full`, also where segments with it are lost.";
+
+    #[serde(default = "beacons", skip_serializing_if = "is_beacons")]
+    ecn_option_beacon: u32 = ECN_OPTION_BEACONS;
+    "ecn_option_beacon", whole(0, 3, "options a round trip", 3), OrDefault, Fixed,
+    "Of `ecn_option = \"minimum\"`: options in each round trip at least, while data arrive \
+     (`tcp_ecn_option_beacon`).";
+
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     rtt_independence: bool = true;
     "rtt_independence", Value::Flag, OrDefault, Fixed,
@@ -384,6 +428,17 @@ pub const GSO_MAX_SEGS: u32 = 65535;
 /// Default for descriptions of version 0.3 and before, which did not have the setting.
 fn one() -> u32 {
     1
+}
+
+/// Default of `tcp_ecn_option_beacon`.
+const ECN_OPTION_BEACONS: u32 = 3;
+
+fn beacons() -> u32 {
+    ECN_OPTION_BEACONS
+}
+
+fn is_beacons(beacons: &u32) -> bool {
+    *beacons == ECN_OPTION_BEACONS
 }
 
 fn yes() -> bool {

@@ -16,7 +16,7 @@
 //! | RFC 9768 section 3.2.2.4, a zeroed ACE field | no, for the same reason |
 //! | RFC 9768 section 3.2.2.5.1, an ACK for data at the first mark of a run and for every second mark | `MarkCounter::count`; not for marks on segments without data |
 //! | RFC 9768 section 3.2.2.5.2, the safest likely case if the field could have wrapped | yes, if it has changed (`EchoedMarks::newly_marked`) |
-//! | RFC 9768 section 3.2.3, the option with byte counters | no: it is optional, and both ends must work without it |
+//! | RFC 9768 section 3.2.3, the option with byte counters | `ecn_option`; with it the marked bytes say whether the field has wrapped (`EchoedMarks::newly_marked_beside`) |
 
 use crate::segment::Flags;
 
@@ -141,12 +141,17 @@ impl Default for MarkCounter {
 pub struct EchoedMarks {
     /// s.cep, modulo 256.
     count: u8,
+    /// Marks counted since the last option.
+    untold_pkts: u32,
 }
 
 impl EchoedMarks {
     /// At the start of a connection.
     pub fn new() -> EchoedMarks {
-        EchoedMarks { count: FIRST_COUNT }
+        EchoedMarks {
+            count: FIRST_COUNT,
+            untold_pkts: 0,
+        }
     }
 
     /// Counts a mark on the SYN-ACK, reported by its acknowledgement (table 4).
@@ -170,14 +175,47 @@ impl EchoedMarks {
     /// some were lost. If it may have wrapped, the maximum number of marks that it allows is assumed (RFC 9768
     /// section 3.2.2.5.2); but not if it is unchanged, as it is at a receiver that got no mark.
     pub fn newly_marked(&mut self, flags: Flags, acked_pkts: u32) -> u32 {
-        let least = u32::from(ace_of(flags).wrapping_sub(self.count) & 7);
-        self.count = self.count.wrapping_add(least as u8);
-        if least == 0 || acked_pkts < FIELD_VALUES {
-            return least;
-        }
-        let room = acked_pkts.saturating_sub(least);
-        least + room / FIELD_VALUES * FIELD_VALUES
+        let least = self.least(flags);
+        let marked = match least == 0 || acked_pkts < FIELD_VALUES {
+            true => least,
+            false => least + most_wraps(least, acked_pkts) * FIELD_VALUES,
+        };
+        self.untold_pkts = self.untold_pkts.saturating_add(marked);
+        marked
     }
+
+    /// As `newly_marked`, for an acknowledgement that says that `marked_bytes` were marked since the last one
+    /// that said so. The field counts as wrapped if fewer packets of `mss_bytes` cannot have carried these
+    /// bytes. None if bytes were marked and no packet was, which is impossible (RFC 9768 section 3.2.3.2.5).
+    pub fn newly_marked_beside(
+        &mut self,
+        flags: Flags,
+        acked_pkts: u32,
+        marked_bytes: u32,
+        mss_bytes: u32,
+    ) -> Option<u32> {
+        let least = self.least(flags);
+        let untold = std::mem::take(&mut self.untold_pkts);
+        let known = untold.saturating_add(least);
+        let missing = marked_bytes
+            .div_ceil(mss_bytes.max(1))
+            .saturating_sub(known);
+        let wraps = missing.div_ceil(FIELD_VALUES);
+        let marked = least + wraps.min(most_wraps(least, acked_pkts)) * FIELD_VALUES;
+        (marked_bytes == 0 || untold > 0 || marked > 0).then_some(marked)
+    }
+
+    /// The increase of the field. Takes it over.
+    fn least(&mut self, flags: Flags) -> u32 {
+        let least = ace_of(flags).wrapping_sub(self.count) & 7;
+        self.count = self.count.wrapping_add(least);
+        u32::from(least)
+    }
+}
+
+/// How often the field can have wrapped.
+fn most_wraps(least: u32, acked_pkts: u32) -> u32 {
+    acked_pkts.saturating_sub(least) / FIELD_VALUES
 }
 
 impl Default for EchoedMarks {
@@ -264,6 +302,36 @@ mod tests {
         assert!(!receiver.count(false, true));
         // What carries no data is counted and not acknowledged.
         assert!(!receiver.count(true, false));
+    }
+
+    /// 3 more in the field and 40 packets may be 3, 11, 19, 27 or 35 marks: the bytes say which.
+    #[test]
+    fn marked_bytes_say_how_often_the_field_has_wrapped() {
+        let mss = 1000;
+        for (moved, acked_pkts, bytes, marked) in [
+            (3, 40, 3000, Some(3)),
+            (3, 40, 19_000, Some(19)),
+            (3, 40, 19_001, Some(27)),
+            // Small segments: no more than the field says.
+            (3, 40, 30, Some(3)),
+            // Exactly one wrap, which the field alone does not show.
+            (0, 40, 8000, Some(8)),
+            (0, 40, 0, Some(0)),
+            // No more than were acknowledged.
+            (3, 12, 50_000, Some(11)),
+            (0, 4, 1000, None),
+        ] {
+            let mut sender = EchoedMarks::new();
+            let flags = ace_flags(FIRST_COUNT + moved);
+            let found = sender.newly_marked_beside(flags, acked_pkts, bytes, mss);
+            assert_eq!(found, marked, "{moved} {acked_pkts} {bytes}");
+        }
+        // Bytes of marks that acknowledgements without the option have told of already.
+        let mut sender = EchoedMarks::new();
+        assert_eq!(sender.newly_marked(ace_flags(FIRST_COUNT + 2), 4), 2);
+        let flags = ace_flags(FIRST_COUNT + 4);
+        assert_eq!(sender.newly_marked_beside(flags, 20, 4000, mss), Some(2));
+        assert_eq!(sender.newly_marked_beside(flags, 20, 8000, mss), Some(8));
     }
 
     /// The safest case: 3 more in the field and 20 packets may be 3, 11 or 19 marks.

@@ -64,6 +64,7 @@
 
 pub mod accurate_ecn;
 pub mod cca;
+pub mod ecn_option;
 pub mod pacing;
 mod paws;
 pub mod prr;

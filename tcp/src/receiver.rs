@@ -12,6 +12,7 @@
 //! | when to acknowledge | `ack_policy` |
 //! | the receive window | `window` |
 //! | congestion marks | `marks` |
+//! | options of its segments | `options` |
 //! | reading by the application | `reading` |
 //! | unacceptable segments | `unacceptable` |
 
@@ -19,6 +20,7 @@ mod ack_policy;
 mod fast_open;
 mod header_prediction;
 mod marks;
+mod options;
 mod reading;
 mod reassembly;
 #[cfg(test)]
@@ -28,12 +30,10 @@ mod window;
 
 use super::paws::{LastAnswer, Recent};
 use super::rtt::{INITIAL_RTO, LARGEST_RTO, RoundTrip, as_us};
-use super::segment::{
-    Flags, Header, MOST_SACK_BLOCKS, MOST_SACK_BLOCKS_BESIDE_TIMESTAMPS, SackBlock, SackBlocks,
-    Segment, Timestamps,
-};
+use super::segment::{Flags, Header, SackBlock, Segment, Timestamps};
 use super::{Settings, timestamp_ms};
 use crate::accurate_ecn::MarkCounter;
+use crate::ecn_option::{CountedBytes, OPTION_SPACE_BYTES};
 use ack_policy::{AckPolicy, DataProgress, Duplicates};
 use dumbbell_core::time::Time;
 use reassembly::Reassembly;
@@ -132,6 +132,8 @@ struct ColdState {
     /// What the next acknowledgement says of the IP header of the other end's SYN or SYN-ACK, in place of
     /// a count (RFC 9768 section 3.2.2.1).
     opening: Option<Flags>,
+    /// Counters of bytes, if the option of accurate ECN is sent (RFC 9768 section 3.2.3).
+    bytes: Option<Box<CountedBytes>>,
 }
 
 impl Receiver {
@@ -152,6 +154,7 @@ impl Receiver {
                 early: None,
                 last_answer: LastAnswer::default(),
                 opening: None,
+                bytes: None,
             }),
             data: Reassembly::default(),
             acknowledging: AckPolicy::new(settings),
@@ -440,24 +443,33 @@ impl Receiver {
         self.own_end_is_closed = true;
     }
 
-    /// Adds the pending acknowledgement to a segment that its end sends anyway.
-    pub fn acknowledge_on(&mut self, segment: &mut Segment, now: Time) {
+    /// Adds the pending acknowledgement to a segment that its end sends anyway, whose payload may have
+    /// `mss_bytes`.
+    pub fn acknowledge_on(&mut self, segment: &mut Segment, mss_bytes: u32, now: Time) {
         if segment.payload_bytes > 0 || segment.flags.has(Flags::FIN) {
             self.acknowledging.on_own_data(&self.settings, now);
         }
-        let own = self.acknowledgement(segment.seq, segment.flags, now);
-        self.must_ack = false;
-        *segment = Segment {
+        let flags = segment.flags.without(Flags::ECN_OPTION);
+        let header = Header {
             payload_bytes: segment.payload_bytes,
-            ..own
+            ..self.acknowledging_header(segment.seq, flags, now)
         };
+        let room_bytes = match segment.payload_bytes {
+            0 => OPTION_SPACE_BYTES,
+            payload_bytes => mss_bytes.saturating_sub(payload_bytes),
+        };
+        self.must_ack = false;
+        *segment = self.with_options(header, room_bytes, now);
     }
 
-    /// Whether `poll_transmit` would return at most an acknowledgement without SACK blocks, which
-    /// `poll_plain` does at less cost.
+    /// Whether `poll_transmit` would return at most an acknowledgement without SACK blocks and counters of
+    /// bytes, which `poll_plain` does at less cost.
     #[inline]
     pub fn is_plain(&self, now: Time) -> bool {
-        !self.data.has_gap() && !self.has_more_to_say && self.own_due > now
+        !self.data.has_gap()
+            && !self.has_more_to_say
+            && self.counted.is_none()
+            && self.own_due > now
     }
 
     /// As `poll_transmit`, while it `is_plain`.
@@ -499,7 +511,11 @@ impl Receiver {
             let mut flags = Flags::SYN | Flags::ACK;
             flags |= self.answered_ecn();
             let header = self.header(0, self.window.initial_bytes(), flags, now);
-            self.with_sack_blocks(header)
+            Segment {
+                sack: self.sack_blocks(),
+                ecn_option: self.syn_ack_option(),
+                ..Segment::from(header)
+            }
         } else {
             self.own_next = 2;
             self.must_ack = false;
@@ -509,7 +525,7 @@ impl Receiver {
 
     fn acknowledgement(&mut self, seq: u64, flags: Flags, now: Time) -> Segment {
         let header = self.acknowledging_header(seq, flags, now);
-        self.with_sack_blocks(header)
+        self.with_options(header, OPTION_SPACE_BYTES, now)
     }
 
     #[inline(always)]
@@ -540,33 +556,6 @@ impl Receiver {
             payload_bytes: 0,
             flags,
         }
-    }
-
-    fn with_sack_blocks(&mut self, header: Header) -> Segment {
-        Segment {
-            sack: self.sack_blocks(),
-            ..Segment::from(header)
-        }
-    }
-
-    /// A duplicate first (RFC 2883 section 4), then the most recently changed blocks (RFC 2018 section 4).
-    fn sack_blocks(&mut self) -> SackBlocks {
-        let mut blocks = SackBlocks::default();
-        if !self.settings.tcp.sack {
-            return blocks;
-        }
-        let most = match self.settings.tcp.timestamps {
-            true => MOST_SACK_BLOCKS_BESIDE_TIMESTAMPS,
-            false => MOST_SACK_BLOCKS,
-        };
-        if let Some(duplicate) = self.rare.duplicate.take() {
-            self.has_more_to_say = self.rare.early.is_some();
-            blocks.push(duplicate, most);
-        }
-        for block in self.data.recent_blocks() {
-            blocks.push(*block, most);
-        }
-        blocks
     }
 
     /// Time of the next `on_timer`; `NEVER` for none.

@@ -1,6 +1,7 @@
 //! A segment: the header fields without the wire format. Sequence numbers have 64 bits and count from 0, the
 //! SYN, so they never wrap here.
 
+use crate::ecn_option::EcnOption;
 use std::num::NonZeroU32;
 use std::ops::{BitOr, BitOrAssign};
 
@@ -40,6 +41,8 @@ impl Flags {
     pub const AE: Flags = Flags(256);
     /// Beside `ECT`: it is ECT(1).
     pub const ECT1: Flags = Flags(512);
+    /// The sender's segment carries the option of an accurate ECN handshake (RFC 9768 section 3.2.3.2.1).
+    pub const ECN_OPTION: Flags = Flags(1024);
     /// The three bits that count marks (RFC 9768 section 3.2.2).
     pub const ACE: Flags = Flags(256 | 16 | 8);
 
@@ -52,7 +55,7 @@ impl Flags {
     /// The number 5 in those three.
     pub(crate) const FIVE: Flags = Flags(256 | 8);
 
-    /// Those of the lowest eight bits, which are all but AE and ECT(1).
+    /// Those of the lowest eight bits, which are all but AE, ECT(1) and the mark of an option.
     #[inline]
     pub fn low_bits(self) -> u8 {
         self.0 as u8
@@ -141,6 +144,16 @@ impl SackBlocks {
         &mut self.blocks[..len]
     }
 
+    /// Keeps at most this number of blocks, the first ones.
+    pub fn truncate(&mut self, most: usize) {
+        self.count = self.count.min(most as u8);
+    }
+
+    /// Bytes of the option with its padding.
+    pub fn option_bytes(&self) -> u32 {
+        sack_option_bytes(self.len())
+    }
+
     /// Removes the block at this index.
     pub fn remove(&mut self, index: usize) {
         let len = self.len();
@@ -154,6 +167,14 @@ impl SackBlocks {
         self.blocks.copy_within(..kept, 1);
         self.blocks[0] = block;
         self.count = kept as u8 + 1;
+    }
+}
+
+/// Bytes of a SACK option with this number of blocks, and its padding (RFC 2018 section 3, appendix A).
+pub fn sack_option_bytes(blocks: usize) -> u32 {
+    match blocks as u32 {
+        0 => 0,
+        blocks => 4 + 8 * blocks,
     }
 }
 
@@ -174,7 +195,24 @@ impl Timestamps {
     }
 }
 
-/// A segment without SACK blocks, like most.
+/// The options that few segments have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SparseOptions {
+    /// The SACK option.
+    pub sack: SackBlocks,
+    /// The option of accurate ECN.
+    pub ecn_option: Option<EcnOption>,
+}
+
+impl SparseOptions {
+    /// Whether there is neither.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.sack.is_empty() && self.ecn_option.is_none()
+    }
+}
+
+/// A segment without SACK blocks and counters of bytes, like most.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Header {
     /// Sequence number of its first byte.
@@ -217,6 +255,7 @@ impl From<Header> for Segment {
             ack: header.ack,
             window_bytes: header.window_bytes,
             sack: SackBlocks::default(),
+            ecn_option: None,
             timestamps: header.timestamps,
             payload_bytes: header.payload_bytes,
             flags: header.flags,
@@ -235,6 +274,8 @@ pub struct Segment {
     pub window_bytes: u64,
     /// The SACK option.
     pub sack: SackBlocks,
+    /// The option of accurate ECN (RFC 9768 section 3.2.3).
+    pub ecn_option: Option<EcnOption>,
     /// None without the option.
     pub timestamps: Option<Timestamps>,
     /// Payload bytes.
@@ -244,7 +285,24 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// The segment without SACK blocks.
+    /// With these options beside those of the header.
+    pub fn with_options(header: Header, options: &SparseOptions) -> Segment {
+        Segment {
+            sack: options.sack,
+            ecn_option: options.ecn_option,
+            ..Segment::from(header)
+        }
+    }
+
+    /// Its options beside those of the header.
+    pub fn sparse_options(&self) -> SparseOptions {
+        SparseOptions {
+            sack: self.sack,
+            ecn_option: self.ecn_option,
+        }
+    }
+
+    /// The segment without SACK blocks and counters of bytes.
     #[inline(always)]
     pub fn header(&self) -> Header {
         Header {
@@ -266,11 +324,12 @@ impl Segment {
     /// Bytes of the TCP header with its options.
     #[inline]
     pub fn header_bytes(&self) -> u32 {
-        let sack = match self.sack.len() as u32 {
-            blocks if blocks > 0 && !self.flags.has(Flags::SYN) => 4 + 8 * blocks,
-            _ => 0,
+        let sack = match self.flags.has(Flags::SYN) {
+            true => 0,
+            false => self.sack.option_bytes(),
         };
-        self.header().header_bytes() + sack
+        let ecn = self.ecn_option.map_or(0, |option| option.padded_bytes());
+        self.header().header_bytes() + sack + ecn
     }
 }
 

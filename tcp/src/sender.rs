@@ -388,7 +388,7 @@ impl Sender {
 
     /// Processes an arriving segment. Call `poll_transmit` afterwards.
     pub fn on_segment(&mut self, segment: &Segment, now: Time) {
-        if segment.sack.is_empty() {
+        if segment.sparse_options().is_empty() {
             self.on_header(&segment.header(), now);
         } else {
             self.send_buffer.is_to_check = true;
@@ -396,7 +396,7 @@ impl Sender {
         }
     }
 
-    /// As `on_segment`, for a segment without SACK blocks.
+    /// As `on_segment`, for a segment without SACK blocks and counters of bytes.
     #[inline(always)]
     pub fn on_header(&mut self, header: &Header, now: Time) {
         self.send_buffer.is_to_check = true;

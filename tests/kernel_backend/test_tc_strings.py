@@ -219,7 +219,12 @@ def _sfq_numbers(config: Config) -> dict[str, Any]:
     numbers |= {key: config[key] for key in ("flows", "divisor")}
     if config["quantum_bytes"] is not None:
         numbers["quantum"] = config["quantum_bytes"]
-    return numbers | ({"perturb": config["perturb_s"]} if config["perturb_s"] else {})
+    if config["perturb_s"]:
+        numbers["perturb"] = config["perturb_s"]
+    if red := config.get("red"):
+        numbers |= {key: red[f"{key}_bytes"] for key in ("min", "max")}
+        numbers["probability"] = red["probability_ppb"] / 1e9
+    return numbers
 
 
 _NUMBERS: Mapping[str, Callable[[Config], dict[str, Any]]] = {

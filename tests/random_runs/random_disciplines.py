@@ -144,7 +144,14 @@ def _cake(draw: random.Random, rate_bps: int) -> str:
 def _sfq(draw: random.Random, _: int) -> str:
     depth, divisor = draw.randrange(1, 128), draw.choice([1, 2, 64, 1024])
     flows = draw.randrange(1, min(divisor, 128) + 1)
-    words = [f"quantum {draw.randrange(256, 9000)}", f"perturb {draw.randrange(1, 4)}", "headdrop"]
+    most = draw.randrange(3000, 60_000)
+    red = f"redflowlimit 60000 min {most // 3} max {most} burst {most // 1000 + 1} probability 0.1"
+    words = [
+        f"quantum {draw.randrange(256, 9000)}",
+        f"perturb {draw.randrange(1, 4)}",
+        "headdrop",
+        draw.choice([red, f"{red} ecn", f"{red} ecn harddrop"]),
+    ]
     counts = [f"depth {depth} divisor {divisor} flows {flows}"]
     if depth * flows > max(flows, 2):
         counts.append(f"limit {draw.randrange(max(flows, 2), depth * flows + 1)}")

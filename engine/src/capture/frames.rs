@@ -180,6 +180,7 @@ fn tcp<'a>(
         let edge = |number: u64| other.wrapping_add(number as u32);
         *place = (edge(block.start), edge(block.end));
     }
+    let ecn_option = segment.ecn_option.as_ref();
     let acks = segment.flags.has(Flags::ACK);
     let header = TcpHeader {
         source_port,
@@ -195,6 +196,7 @@ fn tcp<'a>(
         window: window as u16,
         timestamps: segment.timestamps.map(|pair| (pair.value_ms, pair.echo_ms)),
         sack: &sack[..blocks.len()],
+        ecn_option: ecn_option.map(|option| (option.order().kind(), option.fields())),
         syn: is_syn.then_some(carried.options),
     };
     maker.tcp(outer, &header)

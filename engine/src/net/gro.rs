@@ -150,7 +150,7 @@ impl MergedFrames {
             && !next.flags.has(Flags::CWR)
             && beside(first.flags) == beside(next.flags)
             && (first.ack, first.timestamps) == (next.ack, next.timestamps)
-            && first.sack == next.sack
+            && first.sparse_options() == next.sparse_options()
             && self.frames[0].traffic_class == frame.traffic_class
             && (1..=first.payload_bytes).contains(&next.payload_bytes)
             && end == next.seq

@@ -7,7 +7,8 @@ use crate::sim::packet::Packet;
 use crate::sim::prefetch::prefetch;
 use crate::sim::random::Stream;
 use crate::sim::time::Time;
-use crate::tcp::segment::{Flags, Header, SackBlocks, Segment};
+use crate::tcp::ecn_option::EcnOption;
+use crate::tcp::segment::{Flags, Header, Segment, SparseOptions};
 use crate::tcp::sender::{Phase, Sender, Statistics};
 use crate::tcp::{IP_HEADER_BYTES, Settings, receiver::Receiver};
 use std::sync::Arc;
@@ -74,11 +75,11 @@ pub struct SentSegment {
 }
 
 impl SentSegment {
-    /// A segment stored at `place`, with the given number of bytes of SACK blocks.
+    /// A segment stored at `place`, with the given number of bytes of SACK blocks and counters of bytes.
     #[inline(always)]
-    fn new(header: &Header, tag: SegmentTag, place: u32, sack_bytes: u32) -> SentSegment {
+    fn new(header: &Header, tag: SegmentTag, place: u32, option_bytes: u32) -> SentSegment {
         let number = if tag.is_reply { header.ack } else { header.seq };
-        let bytes = IP_HEADER_BYTES + header.header_bytes() + sack_bytes + header.payload_bytes;
+        let bytes = IP_HEADER_BYTES + header.header_bytes() + option_bytes + header.payload_bytes;
         SentSegment {
             place,
             number: number as u32,
@@ -97,8 +98,8 @@ impl SentSegment {
 pub struct ArrivedSegment<'a> {
     /// Its header.
     pub header: Header,
-    /// Its SACK blocks, if any.
-    pub blocks: Option<&'a SackBlocks>,
+    /// Its SACK blocks and counters of bytes, if any.
+    pub options: Option<&'a SparseOptions>,
     /// Bytes with the IP header.
     pub bytes: u32,
     /// Its connection, sender, and whether it is a retransmission.
@@ -112,19 +113,46 @@ impl<'a> ArrivedSegment<'a> {
         packet: &Packet,
         mut header: Header,
         tag: SegmentTag,
-        blocks: Option<&'a SackBlocks>,
+        options: Option<&'a SparseOptions>,
     ) -> ArrivedSegment<'a> {
         debug_assert_eq!(tag.is_reply, packet.is_reply());
-        if packet.has_congestion_mark() {
-            header.flags |= Flags::CE;
-        }
+        header.flags |= flags_of_ip(packet);
         ArrivedSegment {
             header,
-            blocks,
+            options,
             bytes: u32::from(packet.bytes),
             tag,
         }
     }
+}
+
+/// What the IP header says of ECN that the sender's flags do not.
+#[inline(always)]
+pub fn flags_of_ip(packet: &Packet) -> Flags {
+    if packet.has_congestion_mark() {
+        Flags::CE
+    } else if packet.is_ect1() {
+        Flags::ECT1
+    } else {
+        Flags::default()
+    }
+}
+
+/// Stores a segment with which a client shows whether the option of accurate ECN traverses the path (RFC 9768
+/// section 3.2.3.2.1). Nothing has been counted: the return direction carries no data. Returns its place and
+/// the bytes of the option.
+#[cold]
+fn put_with_ecn_option(
+    header: &Header,
+    tag: SegmentTag,
+    segments: &mut SegmentStore,
+) -> (u32, u32) {
+    let option = EcnOption::initial();
+    let segment = Segment {
+        ecn_option: Some(option),
+        ..Segment::from(*header)
+    };
+    (segments.put(&segment, tag), option.padded_bytes())
 }
 
 impl Connection {
@@ -204,14 +232,16 @@ impl Connection {
     #[inline(always)]
     pub fn on_arrival(&mut self, arrived: &ArrivedSegment<'_>, now: Time) -> (u64, bool) {
         if arrived.tag.is_reply {
-            match arrived.blocks {
+            match arrived.options {
                 None => self.sender.on_header(&arrived.header, now),
-                Some(blocks) => self.on_blocks(&arrived.header, blocks, now),
+                Some(options) => self.on_options(&arrived.header, options, now),
             }
             return (0, false);
         }
         debug_assert!(
-            arrived.blocks.is_none(),
+            arrived
+                .options
+                .is_none_or(|options| options.sack.is_empty()),
             "the return direction carries no data"
         );
         self.transfer
@@ -233,11 +263,8 @@ impl Connection {
     }
 
     #[inline(never)]
-    fn on_blocks(&mut self, header: &Header, blocks: &SackBlocks, now: Time) {
-        let segment = Segment {
-            sack: *blocks,
-            ..Segment::from(*header)
-        };
+    fn on_options(&mut self, header: &Header, options: &SparseOptions, now: Time) {
+        let segment = Segment::with_options(*header, options);
         self.sender.on_segment(&segment, now);
     }
 
@@ -274,18 +301,21 @@ impl Connection {
             is_reply: false,
         };
         self.transfer.created(sent.is_retransmission);
-        let place = segments.put_plain(&sent.header, tag);
+        let (place, option_bytes) = match sent.header.flags.has(Flags::ECN_OPTION) {
+            false => (segments.put_plain(&sent.header, tag), 0),
+            true => put_with_ecn_option(&sent.header, tag, segments),
+        };
         Some(SentSegment {
             new_payload_bytes: sent.new_payload_bytes,
             is_followed: self.sender.burst_goes_on(),
-            ..SentSegment::new(&sent.header, tag, place, 0)
+            ..SentSegment::new(&sent.header, tag, place, option_bytes)
         })
     }
 
     #[inline(always)]
     fn poll_receiver(&mut self, now: Time, segments: &mut SegmentStore) -> Option<SentSegment> {
         if !self.receiver.is_plain(now) {
-            return self.poll_receiver_with_blocks(now, segments);
+            return self.poll_receiver_with_options(now, segments);
         }
         let header = self.receiver.poll_plain(now)?;
         let tag = self.tag_of_reply();
@@ -294,16 +324,16 @@ impl Connection {
     }
 
     #[inline(never)]
-    fn poll_receiver_with_blocks(
+    fn poll_receiver_with_options(
         &mut self,
         now: Time,
         segments: &mut SegmentStore,
     ) -> Option<SentSegment> {
         let segment = self.receiver.poll_transmit(now)?;
         let (header, tag) = (segment.header(), self.tag_of_reply());
-        let sack_bytes = segment.header_bytes() - header.header_bytes();
+        let option_bytes = segment.header_bytes() - header.header_bytes();
         let place = segments.put(&segment, tag);
-        Some(SentSegment::new(&header, tag, place, sack_bytes))
+        Some(SentSegment::new(&header, tag, place, option_bytes))
     }
 
     #[inline(always)]

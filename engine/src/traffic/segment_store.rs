@@ -1,10 +1,10 @@
 //! TCP segments in flight, by the index that their packets carry.
 //!
 //! A segment is written once and read once, in an order that caches cannot predict. So it is small: 32 bytes,
-//! two to a cache line. SACK blocks and copies, which few segments have, are stored elsewhere.
+//! two to a cache line. SACK blocks, counters of bytes and copies, which few segments have, are stored elsewhere.
 
 use crate::sim::prefetch::prefetch;
-use crate::tcp::segment::{Flags, Header, SackBlocks, Segment, Timestamps};
+use crate::tcp::segment::{Flags, Header, Segment, SparseOptions, Timestamps};
 use std::collections::BTreeMap;
 
 /// Placeholder for a place.
@@ -20,8 +20,8 @@ const AGAIN: u8 = 2;
 const REPLY: u8 = 4;
 /// Flag in `StoredSegment::bits`: it counts in its host's queue accounting (`tcp::small_queue`).
 const HELD: u8 = 8;
-/// Flag in `StoredSegment::bits`: it carries SACK blocks.
-const SACK: u8 = 16;
+/// Flag in `StoredSegment::bits`: it carries SACK blocks, or the option of accurate ECN.
+const SPARSE: u8 = 16;
 /// Flag in `StoredSegment::bits`: several packets carry it.
 const SHARED: u8 = 32;
 /// Of `StoredSegment::bits`: it has the flag AE, the only one above the lowest eight.
@@ -105,26 +105,26 @@ pub struct SegmentStore {
 /// Fields that few segments have, by place.
 #[derive(Debug, Clone, Default)]
 struct SparseFields {
-    sacks: Sacks,
+    options: OptionsInFlight,
     /// Number of packets besides the first that carry a segment: queues may duplicate packets.
     copies: BTreeMap<u32, u32>,
 }
 
-/// SACK blocks of segments in flight.
+/// Options of segments in flight that have more than timestamps.
 #[derive(Debug, Clone, Default)]
-struct Sacks {
-    blocks: Vec<SackBlocks>,
+struct OptionsInFlight {
+    values: Vec<SparseOptions>,
     free: Vec<u32>,
-    /// Index of the blocks of the segment at a place.
+    /// Index of the options of the segment at a place.
     of_place: Vec<u32>,
 }
 
-impl Sacks {
-    fn put(&mut self, place: u32, sack: &SackBlocks) {
-        let index = self.free.pop().unwrap_or(self.blocks.len() as u32);
-        match self.blocks.get_mut(index as usize) {
-            Some(free) => *free = *sack,
-            None => self.blocks.push(*sack),
+impl OptionsInFlight {
+    fn put(&mut self, place: u32, options: &SparseOptions) {
+        let index = self.free.pop().unwrap_or(self.values.len() as u32);
+        match self.values.get_mut(index as usize) {
+            Some(free) => *free = *options,
+            None => self.values.push(*options),
         }
         if self.of_place.len() <= place as usize {
             self.of_place.resize(place as usize + 1, NONE);
@@ -132,8 +132,8 @@ impl Sacks {
         self.of_place[place as usize] = index;
     }
 
-    fn get(&self, place: u32) -> SackBlocks {
-        self.blocks[self.of_place[place as usize] as usize]
+    fn get(&self, place: u32) -> SparseOptions {
+        self.values[self.of_place[place as usize] as usize]
     }
 
     fn discard(&mut self, place: u32) {
@@ -156,17 +156,18 @@ impl SegmentStore {
     /// Stores a segment for one packet. Returns its place.
     pub fn put(&mut self, segment: &Segment, tag: SegmentTag) -> u32 {
         let place = self.put_plain(&segment.header(), tag);
-        if !segment.sack.is_empty() {
-            self.places[place as usize].bits |= SACK;
+        let options = segment.sparse_options();
+        if !options.is_empty() {
+            self.places[place as usize].bits |= SPARSE;
             self.rare
                 .get_or_insert_default()
-                .sacks
-                .put(place, &segment.sack);
+                .options
+                .put(place, &options);
         }
         place
     }
 
-    /// As `put`, for a segment without SACK blocks.
+    /// As `put`, for a segment without further options.
     #[inline(always)]
     pub fn put_plain(&mut self, segment: &Header, tag: SegmentTag) -> u32 {
         let (data, control) = if tag.is_reply {
@@ -240,34 +241,34 @@ impl SegmentStore {
         *rare.copies.entry(place).or_default() += 1;
     }
 
-    /// A packet that carries the segment has arrived: returns its header, tag and SACK blocks, if any.
+    /// A packet that carries the segment has arrived: returns its header, tag and further options, if any.
     #[inline(always)]
-    pub fn take(&mut self, place: u32) -> (Header, SegmentTag, Option<SackBlocks>) {
+    pub fn take(&mut self, place: u32) -> (Header, SegmentTag, Option<SparseOptions>) {
         let stored = &mut self.places[place as usize];
         let (header, tag) = (stored.header(), stored.tag());
-        if stored.bits & (SACK | SHARED) == 0 {
+        if stored.bits & (SPARSE | SHARED) == 0 {
             stored.connection = self.free;
             self.free = place;
             return (header, tag, None);
         }
-        let blocks = self.blocks(place);
+        let options = self.options(place);
         self.discard(place);
-        (header, tag, blocks)
+        (header, tag, options)
     }
 
     #[inline(always)]
-    fn blocks(&self, place: u32) -> Option<SackBlocks> {
-        if self.places[place as usize].bits & SACK == 0 {
+    fn options(&self, place: u32) -> Option<SparseOptions> {
+        if self.places[place as usize].bits & SPARSE == 0 {
             return None;
         }
-        self.rare.as_ref().map(|rare| rare.sacks.get(place))
+        self.rare.as_ref().map(|rare| rare.options.get(place))
     }
 
     /// A packet that carries the segment is gone, unread.
     #[inline]
     pub fn discard(&mut self, place: u32) {
         let bits = self.places[place as usize].bits;
-        if bits & (SACK | SHARED) != 0 && self.discard_rare(place, bits) {
+        if bits & (SPARSE | SHARED) != 0 && self.discard_rare(place, bits) {
             return;
         }
         let stored = &mut self.places[place as usize];
@@ -291,8 +292,8 @@ impl SegmentStore {
             }
             return true;
         }
-        if bits & SACK != 0 {
-            rare.sacks.discard(place);
+        if bits & SPARSE != 0 {
+            rare.options.discard(place);
         }
         false
     }
@@ -305,10 +306,8 @@ impl SegmentStore {
 
     /// The segment at a place, without removing it.
     pub fn get(&self, place: u32) -> Segment {
-        Segment {
-            sack: self.blocks(place).unwrap_or_default(),
-            ..Segment::from(self.places[place as usize].header())
-        }
+        let options = self.options(place).unwrap_or_default();
+        Segment::with_options(self.places[place as usize].header(), &options)
     }
 
     /// Marks its packet as being in the queue of the sender's host. Returns the connection and the payload.
@@ -361,11 +360,8 @@ mod tests {
     }
 
     fn taken(store: &mut SegmentStore, place: u32) -> Segment {
-        let (header, _, blocks) = store.take(place);
-        Segment {
-            sack: blocks.unwrap_or_default(),
-            ..Segment::from(header)
-        }
+        let (header, _, options) = store.take(place);
+        Segment::with_options(header, &options.unwrap_or_default())
     }
 
     /// The sender has the stream position in one field and a small number in the other.
@@ -414,7 +410,7 @@ mod tests {
         assert_eq!(store.tag(place), tag(2));
         assert_eq!(taken(&mut store, place), segment(4, 1));
         // Three of them had SACK blocks at the same time.
-        assert_eq!(store.rare.unwrap().sacks.blocks.len(), 3);
+        assert_eq!(store.rare.unwrap().options.values.len(), 3);
     }
 
     #[test]

@@ -29,7 +29,7 @@ use crate::spec::Source;
 use crate::spec::source::{FlowStreams, Supply};
 use crate::spec::tcp::CwndChange;
 use crate::tcp::Settings;
-use crate::tcp::segment::{Header, SackBlocks, Segment};
+use crate::tcp::segment::{Header, Segment, SparseOptions};
 use crate::tcp::sender::{Sender, Statistics};
 use std::sync::Arc;
 
@@ -345,23 +345,23 @@ impl TcpFlow {
     pub fn on_packet(&mut self, packet: &Packet, now: Time) -> u64 {
         let (header, tag) = match self.segments.take(packet.segment_place()) {
             (header, tag, None) => (header, tag),
-            (header, tag, Some(blocks)) => {
-                return self.on_packet_with_blocks(packet, header, tag, &blocks, now);
+            (header, tag, Some(options)) => {
+                return self.on_packet_with_options(packet, header, tag, &options, now);
             }
         };
         self.enter(&ArrivedSegment::by(packet, header, tag, None), now)
     }
 
     #[inline(never)]
-    fn on_packet_with_blocks(
+    fn on_packet_with_options(
         &mut self,
         packet: &Packet,
         header: Header,
         tag: SegmentTag,
-        blocks: &SackBlocks,
+        options: &SparseOptions,
         now: Time,
     ) -> u64 {
-        self.enter(&ArrivedSegment::by(packet, header, tag, Some(blocks)), now)
+        self.enter(&ArrivedSegment::by(packet, header, tag, Some(options)), now)
     }
 
     /// Delivers an arriving segment to its connection.

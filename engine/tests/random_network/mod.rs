@@ -47,6 +47,7 @@ const LINES: &[&str] = &[
     "choke limit 30 bandwidth 1mbit min 3 max 12 burst 6 ecn",
     "sfq limit 9 flows 4 divisor 4 depth 4 quantum 300 perturb 1",
     "sfq limit 12 depth 5 headdrop",
+    "sfq redflowlimit 9000 min 1500 max 6000 burst 3 probability 0.3 ecn headdrop",
     "root handle 1: prio; parent 1:1 pfifo limit 2; parent 1:2 bfifo limit 3kb",
     "root handle 1: ets strict 1 quanta 300 1514 priomap 1 1 2 1 1 1 0; parent 1:2 pfifo limit 4",
     "root handle 1: hfsc default 2; class add parent 1: classid 1:1 hfsc sc umax 1500 dmax 5ms rate 400kbit; \

@@ -265,10 +265,9 @@ impl Endpoint {
         tcp.ecn = self.agreed.ecn;
         let algorithm = Algorithm::named(&tcp.congestion_control);
         let algorithm = algorithm.expect("settings of hosts have names of the registry");
-        let options = if tcp.timestamps { TIMESTAMPS_BYTES } else { 0 };
         tcp.packet_memory_bytes = packet_memory_bytes(self.agreed.mss_bytes);
         let mut settings = Settings::new(tcp, algorithm, MTU_BYTES, TIMER_HZ);
-        settings.mss_bytes = self.agreed.mss_bytes - options;
+        settings.mss_bytes = self.agreed_payload_bytes();
         settings
     }
 
@@ -427,6 +426,7 @@ impl Endpoint {
         if self.state.is_over() {
             return;
         }
+        let mss_bytes = self.agreed_payload_bytes();
         while self.sent.len() < MOST_SENT {
             let polled = self.sender.as_mut().and_then(|one| one.poll_transmit(now));
             let Some(mut segment) = polled.map(|sent| Segment::from(sent.header)) else {
@@ -445,7 +445,7 @@ impl Endpoint {
                     * u64::from(self.own_payload_bytes());
                 self.syns.push(now);
             } else if let Some(receiver) = &mut self.receiver {
-                receiver.acknowledge_on(&mut segment, now);
+                receiver.acknowledge_on(&mut segment, mss_bytes, now);
             }
             self.hold(&segment);
             self.stamp_sent(&segment, now);
@@ -471,6 +471,14 @@ impl Endpoint {
                 segment.seq = self.sent_end;
             }
             self.enter_segment(&segment, now);
+        }
+    }
+
+    /// Payload of a full segment that it sends.
+    fn agreed_payload_bytes(&self) -> u32 {
+        match self.agreed.timestamps {
+            true => self.agreed.mss_bytes - TIMESTAMPS_BYTES,
+            false => self.agreed.mss_bytes,
         }
     }
 
@@ -501,11 +509,17 @@ impl Endpoint {
             crossed.stamp(&mut segment, now);
         }
         let packet = packet_of(&segment, scale, &self.syn_options());
-        self.enter(packet, mark_of(&segment), now);
+        self.enter(packet, mark_of(&segment, self.has_ect1()), now);
     }
 
     fn enter(&mut self, packet: TcpPacket, ecn: EcnMark, at: Time) {
         self.sent.push_back(SentPacket { at, packet, ecn });
+    }
+
+    /// Whether its ECN-capable segments are sent as ECT(1), as L4S queues expect (RFC 9331 section 4.1).
+    fn has_ect1(&self) -> bool {
+        let tcp = &self.setup.host.tcp;
+        tcp.ect1 || Algorithm::named(&tcp.congestion_control).is_some_and(|own| own.sends_ect1())
     }
 
     fn syn_options(&self) -> Vec<TcpOption> {

@@ -154,7 +154,7 @@ impl Endpoint {
             ..Segment::default()
         };
         if let Some(receiver) = &mut self.receiver {
-            receiver.acknowledge_on(&mut challenge, now);
+            receiver.acknowledge_on(&mut challenge, 0, now);
             self.enter_segment(&challenge, now);
         }
     }

@@ -8,6 +8,7 @@ use super::script::{
 use super::{SyntaxError, SyntaxErrorKind};
 
 const U32: u64 = u32::MAX as u64;
+const U24: u64 = (1 << 24) - 1;
 const U16: u64 = u16::MAX as u64;
 /// Constants that Google's runner of its suite defines (`run_all.py`): the cookie of packetdrill's
 /// remote address with the key of `defaults.sh`, and the reason why a segment cannot be delivered.
@@ -285,7 +286,8 @@ fn option(cursor: &mut Cursor) -> Result<TcpOption, SyntaxError> {
             is_experimental: name == "FOEXP",
             bytes: cookie(cursor)?,
         }),
-        "md5" | "ECN" | "exp" => {
+        "ECN" => byte_counters(cursor)?,
+        "md5" | "exp" => {
             // Values of other options are hexadecimal, words, or absent.
             while !matches!(cursor.peek(), None | Some(Word::Sign(',' | '>'))) {
                 cursor.next();
@@ -293,6 +295,28 @@ fn option(cursor: &mut Cursor) -> Result<TcpOption, SyntaxError> {
             TcpOption::Other(name.clone())
         }
         _ => return Err(cursor.unexpected("an option: mss, wscale, sackOK, TS, sack, nop, eol")),
+    })
+}
+
+/// `ECN e1b 1 ceb 0 e0b 1`: counters of bytes in one of the two orders; those at the end may be left out.
+fn byte_counters(cursor: &mut Cursor) -> Result<TcpOption, SyntaxError> {
+    const ORDERS: [[&str; 3]; 2] = [["e0b", "ceb", "e1b"], ["e1b", "ceb", "e0b"]];
+    let is_ect0_first = matches!(cursor.peek(), Some(Word::Name(name)) if name == "e0b");
+    let mut fields = Vec::new();
+    for name in ORDERS[usize::from(!is_ect0_first)] {
+        if matches!(cursor.peek(), None | Some(Word::Sign(',' | '>'))) {
+            break;
+        }
+        if !cursor.takes_name(name) {
+            return Err(
+                cursor.unexpected("e0b, ceb and e1b, or e1b, ceb and e0b, each with a number")
+            );
+        }
+        fields.push(cursor.number(U24, "a counter: 0 to 16777215")? as u32);
+    }
+    Ok(TcpOption::AccurateEcn {
+        is_ect1_first: !is_ect0_first,
+        fields,
     })
 }
 

@@ -237,6 +237,13 @@ pub enum TcpOption {
         /// TSecr.
         echo: u32,
     },
+    /// Counters of bytes of accurate ECN (RFC 9768 section 3.2.3).
+    AccurateEcn {
+        /// Whether the counter of ECT(1) comes first, and that of ECT(0) last.
+        is_ect1_first: bool,
+        /// At most three counters, modulo 2^24.
+        fields: Vec<u32>,
+    },
     /// TCP Fast Open.
     FastOpen(Cookie),
     /// Any other option, by its word (`md5` ...).

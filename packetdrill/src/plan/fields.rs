@@ -32,9 +32,13 @@ pub const CONSTANTS: [(&str, f64); 27] = [
 ];
 
 /// `tcp_info` fields that a connection of the engine provides.
-pub const FIELDS: [&str; 22] = [
+pub const FIELDS: [&str; 26] = [
     "tcpi_state",
     "tcpi_ca_state",
+    "tcpi_delivered_ce",
+    "tcpi_delivered_e0_bytes",
+    "tcpi_delivered_ce_bytes",
+    "tcpi_delivered_e1_bytes",
     "tcpi_options",
     "tcpi_snd_wscale",
     "tcpi_rcv_wscale",

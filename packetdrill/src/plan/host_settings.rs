@@ -3,7 +3,7 @@
 use crate::fast_open::{Flags, Key};
 use crate::language::script::TcpFlags;
 use crate::segments::engine_flags;
-use dumbbell_spec::tcp::{Ecn as Feedback, Profile, Tcp};
+use dumbbell_spec::tcp::{Ecn as Feedback, EcnOptionUse, Profile, Tcp};
 use dumbbell_tcp::accurate_ecn::Mode;
 use dumbbell_tcp::cca::Algorithm;
 
@@ -15,6 +15,9 @@ const DEFAULTS_RECEIVE_MEMORY_BYTES: u64 = 15 << 20;
 const RECEIVE_MEMORY_BYTES: u64 = 6 << 20;
 /// Default initial send buffer of Linux, bytes of memory.
 const SEND_MEMORY_BYTES: u64 = 16 << 10;
+
+/// The option of accurate ECN (`tcp_ecn_option`), as by default in Linux 6.18.
+const ECN_OPTION: EcnOptionUse = EcnOptionUse::Full;
 
 /// Number of SYN retransmissions before the connection attempt fails (`tcp_syn_retries`).
 const SYN_RETRIES: u32 = 6;
@@ -118,6 +121,10 @@ pub enum HostSetting {
     Timestamps(bool),
     /// `tcp_ecn`
     Ecn(Ecn),
+    /// `tcp_ecn_option`
+    EcnOption(EcnOptionUse),
+    /// `tcp_ecn_option_beacon`
+    EcnOptionBeacon(u32),
     /// `tcp_congestion_control`
     CongestionControl(Algorithm),
     /// `tcp_slow_start_after_idle`
@@ -167,12 +174,15 @@ impl HostSettings {
     /// The settings of a freshly booted host.
     pub fn of(profile: Profile) -> HostSettings {
         HostSettings {
-            tcp: match profile {
-                Profile::Linux61 => Tcp {
-                    gso_max_segs: 1,
-                    ..Tcp::linux("cubic")
-                },
-                Profile::Rfc => Tcp::rfc("cubic"),
+            tcp: Tcp {
+                ecn_option: ECN_OPTION,
+                ..match profile {
+                    Profile::Linux61 => Tcp {
+                        gso_max_segs: 1,
+                        ..Tcp::linux("cubic")
+                    },
+                    Profile::Rfc => Tcp::rfc("cubic"),
+                }
             },
             ecn: Ecn::Passive,
             restarts_after_idle: true,
@@ -211,6 +221,8 @@ impl HostSettings {
             HostSetting::Probes(on) => self.probes = *on,
             HostSetting::Timestamps(on) => self.tcp.timestamps = *on,
             HostSetting::Ecn(ecn) => self.ecn = *ecn,
+            HostSetting::EcnOption(used) => self.tcp.ecn_option = *used,
+            HostSetting::EcnOptionBeacon(beacons) => self.tcp.ecn_option_beacon = *beacons,
             HostSetting::CongestionControl(algorithm) => self.set_controller(*algorithm),
             HostSetting::RestartsAfterIdle(on) => self.restarts_after_idle = *on,
             HostSetting::WindowScaling(on) => {
@@ -227,6 +239,8 @@ impl HostSettings {
                 let name = self.tcp.congestion_control.clone();
                 self.tcp = Tcp {
                     small_queues: self.tcp.small_queues,
+                    ecn_option: self.tcp.ecn_option,
+                    ecn_option_beacon: self.tcp.ecn_option_beacon,
                     timestamps: self.tcp.timestamps,
                     sack: self.tcp.sack,
                     initial_window_pkts: self.tcp.initial_window_pkts,

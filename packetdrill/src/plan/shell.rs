@@ -3,6 +3,7 @@
 
 use super::host_settings::{Ecn, HostSetting};
 use crate::fast_open::{Flags, Key};
+use dumbbell_spec::tcp::EcnOptionUse;
 use dumbbell_tcp::cca::Algorithm;
 
 /// Settings that the engine supports only at their default, with the values accepted.
@@ -186,6 +187,17 @@ fn sysctl(name: &str, value: &str) -> Result<Option<HostSetting>, String> {
         ("tcp_ecn", "1") => HostSetting::Ecn(Ecn::On),
         ("tcp_ecn", "2") => HostSetting::Ecn(Ecn::Passive),
         ("tcp_ecn", "3") => HostSetting::Ecn(Ecn::Accurate),
+        ("tcp_ecn_option", value) => {
+            let number = number(value).and_then(|number| usize::try_from(number).ok());
+            match number.and_then(|number| EcnOptionUse::ALL.get(number)) {
+                Some(used) => HostSetting::EcnOption(*used),
+                None => return unsupported(),
+            }
+        }
+        ("tcp_ecn_option_beacon", times) => match number(times).filter(|times| *times <= 3) {
+            Some(times) => HostSetting::EcnOptionBeacon(times),
+            None => return unsupported(),
+        },
         ("tcp_slow_start_after_idle", _) => HostSetting::RestartsAfterIdle(on),
         ("tcp_window_scaling", _) => HostSetting::WindowScaling(on),
         ("tcp_congestion_control", name) => match Algorithm::named(name) {

@@ -56,6 +56,10 @@ fn of_sender(connection: &Endpoint, name: &str) -> Option<u64> {
         "tcpi_reordering" => u64::from(sender.reordering_pkts()),
         "tcpi_reord_seen" => u64::from(sender.has_seen_reordering()),
         "tcpi_delivered" => sender.delivered_pkts(),
+        "tcpi_delivered_ce" => sender.delivered_ce_pkts()?,
+        "tcpi_delivered_e0_bytes" => u64::from(sender.delivered_ecn_bytes()[0]),
+        "tcpi_delivered_ce_bytes" => u64::from(sender.delivered_ecn_bytes()[1]),
+        "tcpi_delivered_e1_bytes" => u64::from(sender.delivered_ecn_bytes()[2]),
         "tcpi_ca_state" => match sender.state() {
             cca::CaState::Open => 0,
             cca::CaState::Disorder => 1,

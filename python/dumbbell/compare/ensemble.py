@@ -22,7 +22,7 @@ _GOLDEN = 0.6180339887498949
 _NS_PER_US = 1000
 _RANDOM_DROPS = frozenset({"pie", "fq_pie", "red", "choke"})
 _RANDOM_CONTROLLERS = frozenset({"bbr"})
-_CHANCES = ("jitter_ns", "duplicate_ppb", "reorder_ppb", "loss")
+_CHANCES = ("jitter_ns", "duplicate_ppb", "reorder_ppb", "loss", "red")
 
 
 @dataclass(frozen=True, slots=True)

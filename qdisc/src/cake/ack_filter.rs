@@ -11,6 +11,7 @@
 //! | only pure acknowledgements are dropped: no data, SYN, FIN, RST | yes |
 //! | duplicate acknowledgements stay, unless the new one has more SACK blocks | yes |
 //! | `ack-filter` keeps two acknowledgements of a connection, `ack-filter-aggressive` one | yes |
+//! | acknowledgements with an unknown option or flag stay: the kernel's filter knows no accurate ECN (RFC 9768) | yes |
 //! | at most one is dropped for each that arrives | yes |
 //! | segments with data make older acknowledgements redundant too | none: data and acknowledgements of a connection never travel in one direction here |
 

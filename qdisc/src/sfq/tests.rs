@@ -216,3 +216,88 @@ proptest! {
         }
     }
 }
+
+/// With the weight 1/2 the average of packets of 1000 bytes is 0.5, 1.25, 2.1 and 3.1 kB at the second to fifth.
+const RED: &str = "sfq quantum 1000 redflowlimit 9000 min 1500 max 3000 burst 2";
+
+use DropReason::RedForced;
+
+#[test]
+fn red_drops_packets_of_the_flow_whose_average_is_at_the_maximum() {
+    let arrivals = [0, 1, 0, 0, 0, 0, 0, 1];
+    assert_eq!(
+        enqueue_all(&mut sfq(RED), &arrivals),
+        [(0, 6, RedForced), (0, 7, RedForced)]
+    );
+    let mut queue = sfq(&format!("{RED} headdrop"));
+    assert_eq!(
+        enqueue_all(&mut queue, &arrivals),
+        [(0, 1, RedForced), (0, 3, RedForced)]
+    );
+    let left = [(0, 4), (1, 2), (0, 5), (1, 8), (0, 6), (0, 7)];
+    assert_eq!(dequeue_all(&mut queue, Time::ZERO), left);
+    assert_eq!(queue.backlog(), (0, 0));
+    // The flow has left, and begins again.
+    assert_eq!(enqueue_all(&mut queue, &[0, 0, 0, 0]), []);
+}
+
+#[test]
+fn red_marks_the_arriving_packet_or_with_headdrop_the_oldest() {
+    let marked = |words: &str| {
+        let mut queue = sfq(&format!("{RED} {words}"));
+        let events = &mut Events::default();
+        let mut refused = Vec::new();
+        for number in 1..=6 {
+            let mut arriving = packet(0, number, 1000);
+            arriving.traffic_class = 2;
+            if let Err(reason) = queue.enqueue(arriving, Time::ZERO, events) {
+                refused.push((number, reason));
+            }
+        }
+        let marked: Vec<u32> = events
+            .marked
+            .iter()
+            .map(|(packet, _)| packet.number)
+            .collect();
+        let dropped: Vec<u32> = events
+            .dropped
+            .iter()
+            .map(|(packet, _)| packet.number)
+            .collect();
+        (marked, refused, dropped)
+    };
+    assert_eq!(marked("ecn"), (vec![5, 6], vec![], vec![]));
+    // The oldest is marked already when the sixth arrives.
+    assert_eq!(marked("ecn headdrop"), (vec![1], vec![], vec![]));
+    let refused = vec![(5, RedForced), (6, RedForced)];
+    assert_eq!(marked("ecn harddrop"), (vec![], refused, vec![]));
+    assert_eq!(
+        marked("ecn harddrop headdrop"),
+        (vec![], vec![], vec![1, 2])
+    );
+}
+
+/// Floyd and Jacobson, section 7: between the thresholds drops are uniformly 1 to 1 / p packets apart, where p is
+/// `probability` times the average's place between them.
+#[test]
+fn between_the_thresholds_drops_are_as_frequent_as_the_probability_says() {
+    let mut queue =
+        sfq("sfq depth 127 redflowlimit 90000 min 10000 max 30000 burst 20 probability 0.2");
+    let mut lost = 0;
+    const ARRIVALS: u32 = 40_000;
+    // The backlog stays at 20 packets, in the middle.
+    for number in 1..=ARRIVALS {
+        let events = &mut Events::default();
+        lost += u32::from(
+            queue
+                .enqueue(packet(0, number, 1000), Time::ZERO, events)
+                .is_err(),
+        );
+        while queue.backlog().0 > 20 {
+            queue.dequeue(Time::ZERO, events);
+        }
+    }
+    // 2 p / (1 + p), with p = 0.1.
+    let share = f64::from(lost) / f64::from(ARRIVALS);
+    assert!((share - 0.1818).abs() < 0.01, "{share}");
+}

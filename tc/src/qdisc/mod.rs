@@ -76,7 +76,7 @@ pub use pie::Pie;
 pub use police::{POLICE, Police, parse_police, parse_police_noting, police_table_json};
 pub use prio::{PRIOMAP, Prio};
 pub use red::Red;
-pub use sfq::Sfq;
+pub use sfq::{Sfq, SfqRed};
 pub use shown::{Device, Field, Fields, Options, Shown};
 pub use tbf::Tbf;
 

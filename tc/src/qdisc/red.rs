@@ -86,7 +86,7 @@ const LIMIT: Parameter = Parameter {
     effect: "A packet that would make the backlog longer is dropped. Should exceed `max` by a burst.",
 };
 
-const MIN: Parameter = Parameter {
+pub(super) const MIN: Parameter = Parameter {
     name: "min",
     aliases: &[],
     argument: "SIZE",
@@ -99,7 +99,7 @@ const MIN: Parameter = Parameter {
     effect: "While the average backlog is below this, nothing is dropped or marked.",
 };
 
-const MAX: Parameter = Parameter {
+pub(super) const MAX: Parameter = Parameter {
     name: "max",
     aliases: &[],
     argument: "SIZE",
@@ -126,7 +126,7 @@ pub(super) const AVPKT: Parameter = Parameter {
              backlog.",
 };
 
-const BURST: Parameter = Parameter {
+pub(super) const BURST: Parameter = Parameter {
     name: "burst",
     aliases: &[],
     argument: "PACKETS",
@@ -353,7 +353,7 @@ impl Red {
 
     /// Whether tc finds a weight of the average (`tc_red_eval_ewma`) that the kernel accepts: thresholds have
     /// -log2 W fractional bits, in 32 bits in all (`red_check_params`).
-    fn has_weight(&self) -> bool {
+    pub(super) fn has_weight(&self) -> bool {
         { self.weight_log2() }.is_some_and(|log2| u32::from(log2) < self.max_bytes.leading_zeros())
     }
 

@@ -10,8 +10,10 @@
 //! | `perturb SECS` (0: never) | yes |
 //! | `quantum SIZE`; below 256 the kernel uses 256 | yes, 256 to 2^20 |
 //! | no `quantum`: the interface's MTU and its header | yes, null in the JSON |
-//! | RED in each flow: `redflowlimit`, `min`, `max`, `avpkt`, `burst`, `probability`, `ecn`, `harddrop` | no |
+//! | RED in each flow: `redflowlimit`, `min`, `max`, `avpkt`, `burst`, `probability`, `ecn`, `harddrop` | yes: `red` |
 //! | filters that choose the flow (`tc filter`) | no |
+
+mod red;
 
 use super::fq_codel::{LARGEST_QUANTUM_BYTES, LEAST_QUANTUM_BYTES};
 use super::fq_pie;
@@ -20,6 +22,7 @@ use super::{Bounds, Device, Discipline, Grammar, Options, Parameter, QdiscError,
 use crate::c_numbers::Base;
 use crate::reason::Reason;
 use crate::units::{format_size, shown};
+pub use red::SfqRed;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -53,6 +56,9 @@ pub struct Sfq {
     pub perturb_s: u32,
     /// Whether the oldest packet of a flow is dropped instead of the newest.
     pub headdrop: bool,
+    /// RED in each flow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub red: Option<SfqRed>,
 }
 
 const LIMIT: Parameter = Parameter {
@@ -146,17 +152,16 @@ impl Grammar for Sfq {
                 &[],
                 "Drops the oldest packet of a flow, so that its sender detects the loss earlier.",
             ),
+            red::REDFLOWLIMIT,
+            red::MIN,
+            red::MAX,
+            red::AVPKT,
+            red::BURST,
+            red::CHANCE,
+            red::ECN,
+            red::HARDDROP,
         ],
-        not_implemented: &[
-            "redflowlimit",
-            "min",
-            "max",
-            "avpkt",
-            "burst",
-            "probability",
-            "ecn",
-            "harddrop",
-        ],
+        not_implemented: &[],
         once: &[],
         abbreviated: &[],
     };
@@ -173,7 +178,9 @@ impl Grammar for Sfq {
             quantum_bytes: None,
             perturb_s: 0,
             headdrop: false,
+            red: None,
         };
+        let mut red = red::Typed::new();
         while let Some(parameter) = words.parameter()? {
             match parameter.name {
                 "limit" => limit = Some(words.unsigned(parameter, Base::ByPrefix)?),
@@ -185,9 +192,11 @@ impl Grammar for Sfq {
                 }
                 "perturb" => sfq.perturb_s = perturb_s(words, parameter)?,
                 "headdrop" => sfq.headdrop = true,
-                other => return Err(words.unknown(other)),
+                other if !red.read(words, parameter)? => return Err(words.unknown(other)),
+                _ => {}
             }
         }
+        sfq.red = red.finish(words)?;
         sfq.divisor = divisor.unwrap_or(sfq.divisor);
         sfq.limit_packets = limit.unwrap_or(sfq.limit_packets);
         // The kernel has no more queues than the hash values and the limit in packets allow.
@@ -245,9 +254,13 @@ impl Grammar for Sfq {
         for (word, number) in [("flows", self.flows), ("divisor", self.divisor)] {
             options = options.show(word, number, &format!("{word} {number} "));
         }
-        match self.perturb_s {
-            0 => options,
-            seconds => options.show("perturb", seconds, &format!("perturb {seconds}sec ")),
+        if self.perturb_s > 0 {
+            let seconds = self.perturb_s;
+            options = options.show("perturb", seconds, &format!("perturb {seconds}sec "));
+        }
+        match &self.red {
+            Some(red) => red.show(options),
+            None => options,
         }
     }
 }
@@ -291,7 +304,7 @@ impl Sfq {
                 self.perturb_s,
             ),
         ])?;
-        Ok(())
+        self.red.as_ref().map_or(Ok(()), SfqRed::check)
     }
 }
 
@@ -320,6 +333,9 @@ impl fmt::Display for Sfq {
         write!(f, " perturb {}", self.perturb_s)?;
         if self.headdrop {
             f.write_str(" headdrop")?;
+        }
+        if let Some(red) = &self.red {
+            write!(f, "{red}")?;
         }
         Ok(())
     }

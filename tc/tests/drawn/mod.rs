@@ -5,7 +5,7 @@ pub mod losses;
 pub mod slots;
 
 use dumbbell_tc::Qdisc;
-use dumbbell_tc::qdisc::{Choke, Dualpi2, Sfq};
+use dumbbell_tc::qdisc::{Choke, Dualpi2, Sfq, SfqRed};
 use proptest::prelude::*;
 
 /// Of `choke`, those with a weight for the average.
@@ -30,11 +30,19 @@ pub fn chokes() -> impl Strategy<Value = Qdisc> {
 /// Of `sfq`, those whose flows and limit fit each other.
 pub fn sfqs() -> impl Strategy<Value = Qdisc> {
     let numbers = (2..=65_408u32, 1..=127u32, 1..=65_408u32, 0..=16u32);
-    let words = (0..=2_147_483u32, any::<bool>());
+    let words = (
+        0..=2_147_483u32,
+        any::<bool>(),
+        prop::option::of(sfq_reds()),
+    );
     let quanta = prop::option::of(256..=1u32 << 20);
     (numbers, quanta, words).prop_filter_map(
         "numbers that hold each other",
-        |((limit_packets, depth_packets, flows, log2), quantum_bytes, (perturb_s, headdrop))| {
+        |(
+            (limit_packets, depth_packets, flows, log2),
+            quantum_bytes,
+            (perturb_s, headdrop, red),
+        )| {
             let sfq = Qdisc::Sfq(Sfq {
                 limit_packets,
                 depth_packets,
@@ -43,8 +51,30 @@ pub fn sfqs() -> impl Strategy<Value = Qdisc> {
                 quantum_bytes,
                 perturb_s,
                 headdrop,
+                red,
             });
             sfq.check().is_ok().then_some(sfq)
+        },
+    )
+}
+
+/// RED in the flows of sfq, mostly with numbers that it takes.
+fn sfq_reds() -> impl Strategy<Value = SfqRed> {
+    let thresholds = (1..=1_000_000u32, 1..=1_000_000u32, 0..=1_000_000u32);
+    let average = (1..=9000u32, 1..=3000u32, 1..1_000_000_000u32);
+    (thresholds, average, any::<(bool, bool)>()).prop_map(
+        |((min_bytes, width, beyond), (avpkt_bytes, excess, probability_ppb), (ecn, harddrop))| {
+            let max_bytes = min_bytes + width;
+            SfqRed {
+                limit_bytes: max_bytes + beyond,
+                min_bytes,
+                max_bytes,
+                avpkt_bytes,
+                burst_packets: min_bytes.div_ceil(avpkt_bytes) + excess,
+                probability_ppb,
+                ecn,
+                harddrop,
+            }
         },
     )
 }

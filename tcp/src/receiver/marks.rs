@@ -2,6 +2,7 @@
 
 use super::Receiver;
 use crate::accurate_ecn::{MarkCounter, Mode, handshake_flags};
+use crate::ecn_option::CountedBytes;
 use crate::segment::{Flags, Header};
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::Ecn;
@@ -17,7 +18,7 @@ impl Receiver {
             Ecn::Switch(_) => Mode::NotEcn,
         };
         self.ecn = mode != Mode::NotEcn;
-        self.counted = (mode == Mode::Accurate).then(MarkCounter::new);
+        self.begin_counting(mode == Mode::Accurate);
         self.rare.opening = Some(handshake_flags(syn));
     }
 
@@ -35,6 +36,9 @@ impl Receiver {
     pub fn take_syn_ack(&mut self, syn_ack: Flags) {
         self.rare.opening = Some(handshake_flags(syn_ack));
         self.has_opened = true;
+        if let Some(bytes) = &mut self.rare.bytes {
+            bytes.owe_first_ack();
+        }
         if syn_ack.has(Flags::CE)
             && let Some(counted) = &mut self.counted
         {
@@ -46,7 +50,14 @@ impl Receiver {
     pub(super) fn assume_ecn(&mut self) {
         let ecn = self.settings.tcp.ecn;
         self.ecn = ecn.is_on();
-        self.counted = (ecn == Ecn::ACCURATE).then(MarkCounter::new);
+        self.begin_counting(ecn == Ecn::ACCURATE);
+    }
+
+    fn begin_counting(&mut self, is_accurate: bool) {
+        self.counted = is_accurate.then(MarkCounter::new);
+        let tcp = &self.settings.tcp;
+        let bytes = || CountedBytes::new(tcp.ecn_option, tcp.ecn_option_beacon).map(Box::new);
+        self.rare.bytes = is_accurate.then(bytes).flatten();
     }
 
     /// A SYN has come again: the SYN-ACK goes out again, and tells of this one's IP header (RFC 9768 section 3.1.4.2).
@@ -62,6 +73,9 @@ impl Receiver {
         if let Some(counted) = &mut self.counted {
             let is_marked = segment.flags.has(Flags::CE);
             self.acknowledging.is_due |= counted.count(is_marked, carries_data);
+            if let Some(bytes) = &mut self.rare.bytes {
+                bytes.count(segment.flags, segment.payload_bytes);
+            }
         } else if self.ecn && segment.flags.has(Flags::CWR) && !self.settings.echoes_each_mark() {
             self.echoes_mark = false;
             // Its window may be very small now.

@@ -123,6 +123,7 @@ impl Sender {
         let is_same_window = segment.window_bytes == u64::from(self.window_bytes);
         summary.is_predicted = is_same_window
             && segment.sack.is_empty()
+            && segment.ecn_option.is_none()
             && segment.payload_bytes == 0
             && !self.reports_marks(segment.flags);
         let (delivered, lost) = (self.rate.delivered_pkts, self.rate.lost_pkts);

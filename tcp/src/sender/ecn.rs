@@ -3,8 +3,9 @@
 use super::Sender;
 use super::acknowledge::AckSummary;
 use crate::accurate_ecn::{self, EchoedMarks, Mode, ace_of};
+use crate::ecn_option::{EchoedBytes, LARGEST_BYTES};
 use crate::segment::{Flags, Segment};
-use dumbbell_spec::tcp::Ecn;
+use dumbbell_spec::tcp::{Ecn, EcnOptionUse};
 
 /// Maximum number of SYNs that offer accurate ECN (RFC 9768 section 3.1.4.1).
 const ACCURATE_SYNS: u16 = 2;
@@ -15,6 +16,11 @@ pub(super) struct AccurateFeedback {
     echoed: EchoedMarks,
     /// Flags by which the acknowledgement of the SYN-ACK reports its IP-ECN field; None once it is sent.
     opening: Option<Flags>,
+    bytes: EchoedBytes,
+    /// Marks in all (`tcpi_delivered_ce`).
+    marked_pkts: u64,
+    /// Whether data have been sent: the first ones carry the option (RFC 9768 section 3.2.3.2.1).
+    has_sent_data: bool,
 }
 
 impl Sender {
@@ -50,15 +56,43 @@ impl Sender {
 
     /// Adds the feedback on packets from the other end. They are acknowledgements, which are not ECN-capable,
     /// so none is marked.
-    pub(super) fn with_feedback(&mut self, flags: Flags, carries_data: bool) -> Flags {
+    pub(super) fn with_feedback(&mut self, flags: Flags, payload_bytes: u32) -> Flags {
         if !self.is_accurate || flags.has(Flags::SYN) {
             return flags;
         }
-        let opening = match carries_data {
+        let accurate = &mut self.rare.accurate;
+        let opening = match payload_bytes > 0 {
             true => None,
-            false => self.rare.accurate.opening.take(),
+            false => accurate.opening.take(),
         };
-        flags | opening.unwrap_or(accurate_ecn::FIELD_WITHOUT_MARKS)
+        let is_first = match payload_bytes > 0 {
+            true => !std::mem::replace(&mut accurate.has_sent_data, true),
+            false => opening.is_some(),
+        };
+        let has_room = payload_bytes + LARGEST_BYTES <= self.settings.mss_bytes;
+        let option = match self.settings.tcp.ecn_option {
+            EcnOptionUse::Never => Flags::default(),
+            _ if is_first && has_room => Flags::ECN_OPTION,
+            _ => Flags::default(),
+        };
+        flags | option | opening.unwrap_or(accurate_ecn::FIELD_WITHOUT_MARKS)
+    }
+
+    /// Takes the option of a SYN-ACK.
+    pub(super) fn enter_opening_option(&mut self, syn_ack: &Segment) {
+        if let (true, Some(option)) = (self.is_accurate, &syn_ack.ecn_option) {
+            self.rare.accurate.bytes.newly_marked_bytes(option);
+        }
+    }
+
+    /// Marks on its packets, as far as acknowledgements tell; None without accurate ECN.
+    pub fn delivered_ce_pkts(&self) -> Option<u64> {
+        self.is_accurate.then_some(self.rare.accurate.marked_pkts)
+    }
+
+    /// Bytes delivered as ECT(0), CE and ECT(1), as the options have told.
+    pub fn delivered_ecn_bytes(&self) -> [u32; 3] {
+        self.rare.accurate.bytes.delivered()
     }
 
     /// Evaluates the marks that an acknowledgement reports. `prior_delivered_pkts`: delivered packets before
@@ -76,8 +110,20 @@ impl Sender {
         }
         let cumulative_pkts = (self.una - prior_una).div_ceil(u64::from(self.settings.mss_bytes));
         let acked_pkts = cumulative_pkts + self.rate.delivered_pkts - prior_delivered_pkts;
-        let echoed = &mut self.rare.accurate.echoed;
-        let marked_pkts = echoed.newly_marked(segment.flags, acked_pkts as u32);
+        let (acked_pkts, mss_bytes) = (acked_pkts as u32, self.settings.mss_bytes);
+        let AccurateFeedback { echoed, bytes, .. } = &mut self.rare.accurate;
+        let option = segment.ecn_option.as_ref();
+        let marked_bytes = option.and_then(|option| bytes.newly_marked_bytes(option));
+        let marked_pkts = match marked_bytes {
+            None => echoed.newly_marked(segment.flags, acked_pkts),
+            Some(bytes) => echoed
+                .newly_marked_beside(segment.flags, acked_pkts, bytes, mss_bytes)
+                .unwrap_or_else(|| {
+                    self.ecn = false;
+                    0
+                }),
+        };
+        self.rare.accurate.marked_pkts += u64::from(marked_pkts);
         summary.marked_pkts = Some(marked_pkts);
         summary.is_echo = marked_pkts > 0;
     }

@@ -81,6 +81,7 @@ impl Sender {
         }
         let now_us = as_us(now);
         self.agree_on_ecn(segment.flags);
+        self.enter_opening_option(segment);
         self.peer_next = segment.end();
         self.una = 1;
         self.next = 1;

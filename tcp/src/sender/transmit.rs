@@ -74,7 +74,7 @@ impl Sender {
                 window_bytes: u64::from(u16::MAX),
                 timestamps: self.timestamps(self.stamp(now, outgoing.is_data())),
                 payload_bytes: outgoing.payload_bytes,
-                flags: self.with_feedback(outgoing.flags, outgoing.payload_bytes > 0),
+                flags: self.with_feedback(outgoing.flags, outgoing.payload_bytes),
             },
             is_retransmission: outgoing.is_retransmission,
             new_payload_bytes: outgoing.new_payload_bytes,

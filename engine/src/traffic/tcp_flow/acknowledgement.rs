@@ -22,7 +22,7 @@ impl TcpFlow {
             number: segment.ack,
             sacked,
             ecn_flags: u8::from(flags.has(Flags::ECE)) | u8::from(flags.has(Flags::CWR)) << 1,
-            has_unknown_flag: flags.has(Flags::AE),
+            has_unknown_flag: flags.has(Flags::AE) || segment.ecn_option.is_some(),
         })
     }
 }

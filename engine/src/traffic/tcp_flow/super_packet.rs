@@ -3,8 +3,7 @@
 use super::TcpFlow;
 use crate::sim::packet::Packet;
 use crate::sim::time::Time;
-use crate::tcp::segment::Flags;
-use crate::traffic::connection::ArrivedSegment;
+use crate::traffic::connection::{ArrivedSegment, flags_of_ip};
 
 impl TcpFlow {
     /// Consecutive segments of the sender, at least one, arrive as one packet. TCP sees one segment with the
@@ -14,9 +13,7 @@ impl TcpFlow {
         let tag = self.segments.tag(first.segment_place());
         debug_assert!(!tag.is_reply, "pure acknowledgements are not merged");
         let (mut header, ..) = self.segments.take(first.segment_place());
-        if first.has_congestion_mark() {
-            header.flags |= Flags::CE;
-        }
+        header.flags |= flags_of_ip(first);
         let mut bytes = u32::from(first.bytes);
         for packet in &segments[1..] {
             let (next, ..) = self.segments.take(packet.segment_place());
@@ -27,7 +24,7 @@ impl TcpFlow {
         }
         let arrived = ArrivedSegment {
             header,
-            blocks: None,
+            options: None,
             bytes,
             tag,
         };

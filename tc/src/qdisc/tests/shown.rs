@@ -134,6 +134,12 @@ const EXAMPLES: &[(&str, &str, &str)] = &[
         r#"{"limit":1000,"min":83,"max":250,"ecn":true,"harddrop":false,"adaptive":false,"nodrop":false}"#,
     ),
     (
+        "sfq redflowlimit 100000 min 8000 max 60000 avpkt 1000 burst 20 probability 0.1 ecn",
+        "limit 127p quantum 1514b depth 127 flows 128 divisor 1024 ewma 5 min 8000b max 60000b \
+         probability 0.1 ecn ",
+        r#"{"limit":127,"quantum":1514,"depth":127,"flows":128,"divisor":1024,"ewma":5,"min":8000,"max":60000,"probability":0.1,"ecn":true,"harddrop":false,"adaptive":false,"nodrop":false}"#,
+    ),
+    (
         "sfq perturb 10 headdrop limit 100",
         "limit 100p quantum 1514b depth 127 headdrop flows 100 divisor 1024 perturb 10sec ",
         r#"{"limit":100,"quantum":1514,"depth":127,"headdrop":true,"flows":100,"divisor":1024,"perturb":10}"#,
