@@ -391,7 +391,7 @@ settings! {
 
     #[serde(default = "beacons", skip_serializing_if = "is_beacons")]
     ecn_option_beacon: u32 = ECN_OPTION_BEACONS;
-    "ecn_option_beacon", whole(0, 3, "options a round trip", 3), OrDefault, Fixed,
+    "ecn_option_beacon", whole(1, 3, "options a round trip", 1), OrDefault, Fixed,
     "Of `ecn_option = \"minimum\"`: options in each round trip at least, while data arrive \
      (`tcp_ecn_option_beacon`).";
 

@@ -28,6 +28,18 @@ statement = "A call waits behind a download"
 quantity = "probe[call].mean_rtt_ms"
 above = "20.1ms"
 """
+UNKNOWN = """
+[[unknown]]
+path = "duration"
+values = ["1s", "2s"]
+
+[[claim]]
+kind = "published"
+statement = "A call waits 50 ms"
+source = "a page"
+quantity = "probe[call].mean_rtt_ms"
+printed = "50ms"
+"""
 LINE = home_line("1s", downloads=1)
 TWO = ("--set", "duration=1s", "--set", "duration=2s", "--replications", "2")
 SHARE = ("--replications", "3", "--shard", "1/3", "--store", "shares")
@@ -57,6 +69,11 @@ COMMANDS: dict[str, list[tuple[str, ...]]] = {
         ("checked", "--out", "again"),
         ("claims.toml", "--dry-run"),
         ("claims.toml", *SHARE),
+    ],
+    "explain": [
+        ("unknown.toml", "--replications", "10"),
+        ("unknown.toml", "--replications", "10", "--out", "explained"),
+        ("unknown.toml", "--dry-run"),
     ],
     "judge": [
         ("bbr", "--against", "cubic"),
@@ -131,6 +148,7 @@ def files(
     monkeypatch.setattr("dumbbell.judge.sections.SECTIONS", SHORT)
     (tmp_path / "line.toml").write_text(LINE)
     (tmp_path / "claims.toml").write_text(LINE + CLAIM)
+    (tmp_path / "unknown.toml").write_text(LINE + UNKNOWN)
     (tmp_path / "my_cc.c").write_bytes((EXAMPLES / "controllers" / "my_cc.c").read_bytes())
     (tmp_path / "good.pkt").write_text(HANDSHAKE + "+0 > P. 1:1001(1000) ack 1\n")
     (tmp_path / "measured.toml").write_text(sampled_queue("small", "1s", "capture = true"))
