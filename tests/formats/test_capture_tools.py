@@ -101,6 +101,29 @@ def test_tshark_flags_what_we_count_in_conversations_that_nobody_has(
     assert all(table[name].sum() > 0 for name in FLAGS)
 
 
+def test_tshark_reads_the_counters_of_accurate_ecn(tmp_path: Path) -> None:
+    """RFC 9768 section 3.2.3: bytes received as ECT(0) and with CE, on the way back."""
+    tcp = '{ ecn = "accurate", ecn_option = "full" }'
+    run = captured("codel target 2ms interval 20ms ecn", tcp=tcp)
+    path = tmp_path / "back.pcap"
+    write_view(capture_of(run), path, queue="receiver->router", place=0)
+    names = ["tcp.flags.syn", "tcp.ack", "tcp.options.acc_ecn.ee0b", "tcp.options.acc_ecn.eceb"]
+    fields = [each for name in names for each in ("-e", name)]
+    said = tool(
+        "tshark", "-n", "-r", str(path), "-Y", "tcp.options.acc_ecn", "-T", "fields", *fields
+    )
+    rows = [[int(each or 0) for each in line.split("\t")] for line in said.splitlines()]
+    assert rows[0][2:] == [1, 0]
+    assert rows[0][0] == 1
+    # Nothing is lost or sent twice: the counters are the bytes acknowledged. A FIN counts as one.
+    counted = [(ack - 1, ect0 - 1 + marked) for _, ack, ect0, marked in rows[1:]]
+    assert len(counted) > 100
+    assert {acked - told for acked, told in counted} <= {0, 1}
+    assert rows[-1][3] > 0
+    bad = tool("tshark", "-n", "-r", str(path), "-Y", "_ws.malformed")
+    assert bad == ""
+
+
 BEFORE_IP = {
     "ppp": (9, "ff03 0021"),
     "raw, BSD": (12, ""),
