@@ -81,6 +81,8 @@ CAKE: Mapping[str, tuple[str, Sequence[dict[str, Any]]]] = {
 }
 """It shapes by itself."""
 
+SFQ_RED = "sfq redflowlimit 100000 min 6000 max 60000 probability 0.1 headdrop"
+
 QUEUES = ("sfq", "sfq perturb 2 headdrop", "fq_pie")
 """In front of a link of 10 Mbit/s, each in the networks below."""
 
@@ -234,6 +236,10 @@ MORE |= {
 MORE |= {
     f"choke: {name}": (CHOKE, FURTHER[name], "10mbit")
     for name in ("BBR beside CUBIC", "many flows")
+}
+MORE |= {
+    f"sfq with RED: {name}": (SFQ_RED, BEHIND_A_LINK[name], "10mbit")
+    for name in ("one sparse and several greedy flows", "a flood beside two flows")
 }
 ALIKE_IN_ONE_QUEUE: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = {
     "choke: one sparse and several greedy flows": (
