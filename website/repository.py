@@ -24,8 +24,10 @@ FILES = {"LICENSE": "LICENSE.txt"}
 FOLDERS = ("examples/",)
 """What is brought along as it is."""
 
-_CODE = re.compile(r"^```.*?^```[ ]*$|(?<!`)`[^`\n]+`(?!`)", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"(?P<text>\[[^\]]*\])\((?P<target>[^)\s]+)\)")
+_CODE = r"^```.*?^```[ ]*$|(?<!`)`[^`\n]+`(?!`)"
+_LINK = r"(?P<text>\[[^\]]*\])\((?P<target>[^)\s]+)\)"
+_CODE_OR_LINK = re.compile(f"{_CODE}|{_LINK}", re.MULTILINE | re.DOTALL)
+"""Whichever begins first: code may show a link, and the text of a link may have code in it."""
 _FENCE_OF_FILE = re.compile(r"^```(?P<language>\w+) file=(?P<file>\S+)[ ]*$", re.MULTILINE)
 _REMOTE = re.compile(r"[a-z]+:")
 
@@ -69,7 +71,7 @@ def linked(markdown: str, page: str, after: Callable[[str], str]) -> str:
     """
 
     def turned(match: re.Match[str]) -> str:
-        target, hash_, fragment = match["target"].partition("#")
+        target, hash_, fragment = (match["target"] or "").partition("#")
         if not target or _REMOTE.match(target):
             return match[0]
         here = posixpath.dirname(place_in_repository(page))
@@ -77,17 +79,9 @@ def linked(markdown: str, page: str, after: Callable[[str], str]) -> str:
         relative = posixpath.relpath(place_on_site(there), posixpath.dirname(page) or ".")
         return f"{match['text']}({relative}{hash_}{fragment})" + after(there)
 
-    return _outside_code(markdown, lambda text: _LINK.sub(turned, text))
+    return _CODE_OR_LINK.sub(turned, markdown)
 
 
 def titled(markdown: str) -> str:
     """Blocks that are files of the how-tos, with the file's name above them."""
     return _FENCE_OF_FILE.sub(r'```\g<language> title="\g<file>"', markdown)
-
-
-def _outside_code(text: str, change: Callable[[str], str]) -> str:
-    done, parts = 0, []
-    for code in _CODE.finditer(text):
-        parts += [change(text[done : code.start()]), code[0]]
-        done = code.end()
-    return "".join([*parts, change(text[done:])])
