@@ -142,7 +142,7 @@ pub struct EchoedMarks {
     /// s.cep, modulo 256.
     count: u8,
     /// Marks counted since the last option.
-    untold_pkts: u32,
+    since_option_pkts: u32,
 }
 
 impl EchoedMarks {
@@ -150,7 +150,7 @@ impl EchoedMarks {
     pub fn new() -> EchoedMarks {
         EchoedMarks {
             count: FIRST_COUNT,
-            untold_pkts: 0,
+            since_option_pkts: 0,
         }
     }
 
@@ -180,7 +180,7 @@ impl EchoedMarks {
             true => least,
             false => least + most_wraps(least, acked_pkts) * FIELD_VALUES,
         };
-        self.untold_pkts = self.untold_pkts.saturating_add(marked);
+        self.since_option_pkts = self.since_option_pkts.saturating_add(marked);
         marked
     }
 
@@ -195,14 +195,14 @@ impl EchoedMarks {
         mss_bytes: u32,
     ) -> Option<u32> {
         let least = self.least(flags);
-        let untold = std::mem::take(&mut self.untold_pkts);
-        let known = untold.saturating_add(least);
+        let before = std::mem::take(&mut self.since_option_pkts);
+        let known = before.saturating_add(least);
         let missing = marked_bytes
             .div_ceil(mss_bytes.max(1))
             .saturating_sub(known);
         let wraps = missing.div_ceil(FIELD_VALUES);
         let marked = least + wraps.min(most_wraps(least, acked_pkts)) * FIELD_VALUES;
-        (marked_bytes == 0 || untold > 0 || marked > 0).then_some(marked)
+        (marked_bytes == 0 || before > 0 || marked > 0).then_some(marked)
     }
 
     /// The increase of the field. Takes it over.
@@ -326,7 +326,7 @@ mod tests {
             let found = sender.newly_marked_beside(flags, acked_pkts, bytes, mss);
             assert_eq!(found, marked, "{moved} {acked_pkts} {bytes}");
         }
-        // Bytes of marks that acknowledgements without the option have told of already.
+        // Bytes of marks that acknowledgements without the option have counted already.
         let mut sender = EchoedMarks::new();
         assert_eq!(sender.newly_marked(ace_flags(FIRST_COUNT + 2), 4), 2);
         let flags = ace_flags(FIRST_COUNT + 4);

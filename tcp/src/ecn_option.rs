@@ -28,7 +28,7 @@ pub const LARGEST_BYTES: u32 = 12;
 /// Counters are sent modulo this.
 const MODULUS: u32 = 1 << 24;
 /// A counter is sent at least once for each of this number of bytes.
-const MOST_UNTOLD_BYTES: u32 = 1 << 22;
+const MOST_UNSENT_BYTES: u32 = 1 << 22;
 
 /// Which counter comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,12 +174,12 @@ pub(crate) struct CountedBytes {
     beacons: u32,
     counters: ByteCounters,
     /// The counters when an option was last sent.
-    told: ByteCounters,
+    sent: ByteCounters,
     has_moved: [bool; 3],
     last: Option<Codepoint>,
     /// Number of acknowledgements that still have to carry an option, because another counter moves now.
     change_due: u8,
-    told_at: Time,
+    sent_at: Time,
     /// The path may drop segments with the option.
     is_blocked: bool,
     /// An active opener's first acknowledgement, and its first data, carry one.
@@ -196,11 +196,11 @@ impl CountedBytes {
             used,
             beacons,
             counters: ByteCounters::INITIAL,
-            told: ByteCounters::INITIAL,
+            sent: ByteCounters::INITIAL,
             has_moved: [false; 3],
             last: None,
             change_due: 0,
-            told_at: Time::ZERO,
+            sent_at: Time::ZERO,
             is_blocked: false,
             owes_first_ack: false,
             owes_first_data: true,
@@ -242,8 +242,8 @@ impl CountedBytes {
         self.counters.add(codepoint, payload_bytes);
     }
 
-    fn is_untold(&self, codepoint: Codepoint) -> bool {
-        self.counters.of(codepoint) != self.told.of(codepoint)
+    fn is_unsent(&self, codepoint: Codepoint) -> bool {
+        self.counters.of(codepoint) != self.sent.of(codepoint)
     }
 
     /// Whether an acknowledgement sent now should carry it.
@@ -251,22 +251,22 @@ impl CountedBytes {
         if !Order::Ect0First
             .codepoints()
             .into_iter()
-            .any(|codepoint| self.is_untold(codepoint))
+            .any(|codepoint| self.is_unsent(codepoint))
         {
             return false;
         }
-        let untold = |codepoint| {
-            let (counter, told) = (self.counters.of(codepoint), self.told.of(codepoint));
-            counter.wrapping_sub(told)
+        let unsent = |codepoint| {
+            let (counter, sent) = (self.counters.of(codepoint), self.sent.of(codepoint));
+            counter.wrapping_sub(sent)
         };
         match self.used {
             EcnOptionUse::Never => false,
             EcnOptionUse::Full | EcnOptionUse::Persist => true,
             EcnOptionUse::Minimum => {
-                let since = now.saturating_sub(self.told_at);
+                let since = now.saturating_sub(self.sent_at);
                 self.change_due > 0
-                    || self.is_untold(Codepoint::Ce)
-                    || untold(Codepoint::Ect0).max(untold(Codepoint::Ect1)) >= MOST_UNTOLD_BYTES
+                    || self.is_unsent(Codepoint::Ce)
+                    || unsent(Codepoint::Ect0).max(unsent(Codepoint::Ect1)) >= MOST_UNSENT_BYTES
                     || self.beacons > 0 && since.0 >= rtt.0 / u64::from(self.beacons)
             }
         }
@@ -300,7 +300,7 @@ impl CountedBytes {
         }
         self.change_due = self.change_due.saturating_sub(1);
         if option.is_some() {
-            (self.told, self.told_at) = (self.counters, now);
+            (self.sent, self.sent_at) = (self.counters, now);
         }
         option
     }
@@ -325,7 +325,7 @@ impl CountedBytes {
                 .filter(|(fields, _)| fits(fields))
         };
         let (fields, order) =
-            of(&has_moved).or_else(|| of(&|codepoint| self.is_untold(codepoint)))?;
+            of(&has_moved).or_else(|| of(&|codepoint| self.is_unsent(codepoint)))?;
         Some(self.counters.option(order, fields))
     }
 }
@@ -453,7 +453,7 @@ mod tests {
             bytes.count(flags, 1000);
             assert_eq!(taken(&mut bytes, 40).is_some(), is_sent, "{flags:?}");
         }
-        bytes.count(Flags::ECT, MOST_UNTOLD_BYTES);
+        bytes.count(Flags::ECT, MOST_UNSENT_BYTES);
         assert!(taken(&mut bytes, 40).is_some());
         // Three in each round trip of 100 ms.
         bytes.count(Flags::ECT, 1);

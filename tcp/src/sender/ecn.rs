@@ -90,7 +90,7 @@ impl Sender {
         self.is_accurate.then_some(self.rare.accurate.marked_pkts)
     }
 
-    /// Bytes delivered as ECT(0), CE and ECT(1), as the options have told.
+    /// Bytes delivered as ECT(0), CE and ECT(1), as the options say.
     pub fn delivered_ecn_bytes(&self) -> [u32; 3] {
         self.rare.accurate.bytes.delivered()
     }
