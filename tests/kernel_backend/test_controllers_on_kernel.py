@@ -227,6 +227,7 @@ def test_both_backends_side_by_side(tmp_path: Path) -> None:
     assert {each["backend"] for each in runs} == {"sim", "kernel"}
 
 
+@pytest.mark.usefixtures("linux_6_1")
 def test_where_simulator_and_kernel_part(tmp_path: Path) -> None:
     (tmp_path / "own.c").write_text(EXAMPLE.read_text())
     file = tmp_path / "own.toml"
@@ -264,6 +265,7 @@ def test_where_simulator_and_kernel_part(tmp_path: Path) -> None:
     assert isinstance(done.exception, SpecError)
 
 
+@pytest.mark.usefixtures("linux_6_1")
 @pytest.mark.parametrize("owns_recovery", [0, 1])
 @pytest.mark.parametrize("changes", [{}, {"qdisc": "codel target 2ms ecn", "tcp": "ecn = true"}])
 def test_the_same_events_as_in_the_simulator(
