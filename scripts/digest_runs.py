@@ -42,6 +42,7 @@ _TYPED = {
     "dualpi2": "dualpi2 target 5ms step_thresh 500us",
     "fq_pie": "fq_pie target 10ms",
     "choke": "choke limit 100 bandwidth 3mbit min 2 max 8 burst 3",
+    "sfb": "sfb target 6 increment 0.01 decrement 0.001",
     "sfq": "sfq perturb 1",
 }
 QUEUES: dict[str, str] = {
@@ -75,6 +76,8 @@ SET_OTHERWISE = {
     "fq_pie many words": "fq_pie flows 2 quantum 300 limit 40 target 5ms tupdate 8ms alpha 4 "
     "beta 30 ecn ecn_prob 50 bytemode dq_rate_estimator",
     "choke ecn": "choke limit 60 bandwidth 3mbit min 2 max 6 burst 3 probability 0.5 ecn",
+    "sfb many words": "sfb rehash 700 db 300 limit 60 max 9 target 4 increment 0.05 "
+    "decrement 0.002 penalty_rate 40 penalty_burst 5",
     "sfq red": "sfq redflowlimit 100000 min 3000 max 30000 probability 0.2 ecn headdrop",
     "sfq few flows": "sfq flows 2 divisor 2 depth 20 limit 30 quantum 300 headdrop",
     "red ecn harddrop": "red limit 60kb min 5kb max 15kb avpkt 1000 burst 10 probability 0.1 "

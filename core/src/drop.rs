@@ -46,6 +46,12 @@ pub enum DropReason {
     NoClass = 19,
     /// cake's filter of acknowledgements: a newer one says the same.
     AckFilter = 20,
+    /// sfb: the probability of the flow's bins.
+    SfbEarly = 21,
+    /// sfb: the flow's bins have probability 1, and the penalty rate had no token.
+    SfbPenalty = 22,
+    /// sfb: each of the flow's bins was full.
+    SfbBinFull = 23,
 }
 
 /// The counter of a queue that a dropped packet adds to.
@@ -70,7 +76,8 @@ impl DropReason {
             | DropReason::TooLarge
             | DropReason::MemoryLimit
             | DropReason::FlowLimit
-            | DropReason::NoClass => DropCause::Limit,
+            | DropReason::NoClass
+            | DropReason::SfbBinFull => DropCause::Limit,
             DropReason::Codel
             | DropReason::Pie
             | DropReason::RedEarly
@@ -81,7 +88,9 @@ impl DropReason {
             | DropReason::Pi2AtEnqueue
             | DropReason::ChokeMatch
             | DropReason::ChokeChosen
-            | DropReason::AckFilter => DropCause::QueueManagement,
+            | DropReason::AckFilter
+            | DropReason::SfbEarly
+            | DropReason::SfbPenalty => DropCause::QueueManagement,
             DropReason::Policed => DropCause::Policer,
             DropReason::LinkLoss | DropReason::NetemLoss => DropCause::Loss,
         }

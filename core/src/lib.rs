@@ -15,6 +15,7 @@ pub mod drop;
 pub mod histogram;
 pub mod link_statistics;
 pub mod moments;
+pub mod own_samples;
 pub mod packet;
 pub mod prefetch;
 pub mod random;

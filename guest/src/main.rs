@@ -28,6 +28,7 @@ mod login;
 mod messages;
 mod netlink;
 mod output;
+mod own_state;
 mod packet_scripts;
 mod paths;
 mod probes;

@@ -1,11 +1,11 @@
 //! Queueing disciplines over route netlink: counters, options, set-up (RFC 3549; linux/rtnetlink.h,
 //! linux/gen_stats.h).
 
-use crate::cake;
 use crate::discipline::XStats;
 use crate::error::{ErrorContext, GuestError};
+use crate::own_state;
 use crate::sys::Socket;
-use dumbbell_core::cake_samples::CakeState;
+use dumbbell_core::own_samples::OwnState;
 use std::collections::HashMap;
 use std::io;
 
@@ -17,11 +17,13 @@ const NLM_F_REQUEST_DUMP: u16 = 0x1 | 0x300;
 const NLM_F_REQUEST_ACK: u16 = 0x1 | 0x4;
 const NLM_F_CREATE_EXCL: u16 = 0x400 | 0x200;
 const TCA_KIND: u16 = 1;
-const TCA_OPTIONS: u16 = 2;
+/// Attribute of a discipline: its parameters.
+pub const TCA_OPTIONS: u16 = 2;
 const TCA_STATS2: u16 = 7;
 const TCA_STATS_BASIC: u16 = 1;
 const TCA_STATS_QUEUE: u16 = 3;
-const TCA_STATS_APP: u16 = 4;
+/// Attribute of statistics: the discipline's own.
+pub const TCA_STATS_APP: u16 = 4;
 const TCA_STATS_PKT64: u16 = 8;
 const HEADER: usize = 16;
 const TCMSG: usize = 20;
@@ -48,7 +50,7 @@ pub struct QdiscCounters {
 pub struct QdiscEntry {
     parent: u32,
     counted: QdiscCounters,
-    cake: Option<CakeState>,
+    state: Option<OwnState>,
 }
 
 /// (device index, handle) to counters.
@@ -66,11 +68,11 @@ pub fn of(disciplines: &Disciplines, (device, handle): (u32, u32)) -> QdiscCount
     counted
 }
 
-/// The state of a discipline that is cake, or of an only child that is.
-pub fn cake(disciplines: &Disciplines, (device, handle): (u32, u32)) -> Option<CakeState> {
-    let own = disciplines.get(&(device, handle))?.cake.clone();
+/// What a discipline counts by itself, or what its only child does.
+pub fn own_state(disciplines: &Disciplines, (device, handle): (u32, u32)) -> Option<OwnState> {
+    let own = disciplines.get(&(device, handle))?.state.clone();
     match children(disciplines, (device, handle))[..] {
-        [child] if own.is_none() => cake(disciplines, (device, child)),
+        [child] if own.is_none() => own_state(disciplines, (device, child)),
         _ => own,
     }
 }
@@ -243,17 +245,15 @@ fn entry(body: &[u8]) -> QdiscEntry {
     let kind = kind.strip_suffix(&[0]).unwrap_or(kind);
     let kind = std::str::from_utf8(kind).unwrap_or_default();
     let stats = attribute(attributes, TCA_STATS2);
-    let cake = stats
-        .filter(|_| kind == "cake")
-        .and_then(|stats| cake::read(attribute(stats, TCA_STATS_APP)?));
+    let state = stats.and_then(|stats| own_state::read(kind, attributes, stats));
     let mut counted = stats.map(|stats| counted(kind, stats)).unwrap_or_default();
-    if let Some(cake) = &cake {
-        counted.own = XStats::of_cake(cake, counted.drops);
+    if let Some(state) = &state {
+        counted.own = own_state::xstats(state, counted.drops);
     }
     QdiscEntry {
         parent: u32_at(body, 12),
         counted,
-        cake,
+        state,
     }
 }
 
@@ -360,7 +360,7 @@ mod tests {
                 own,
                 ..QdiscCounters::default()
             },
-            cake: None,
+            state: None,
         };
         let found = Disciplines::from([
             ((1, 0x10_0000), with(u32::MAX, XStats::default())),

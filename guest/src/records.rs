@@ -5,7 +5,7 @@ use crate::messages::Datagram;
 use crate::netlink::QdiscCounters;
 use crate::probes::Echo;
 use crate::tcp_flow::TcpRecord;
-use dumbbell_core::cake_samples::CakeSamples;
+use dumbbell_core::own_samples::OwnSamples;
 use dumbbell_core::time::Time;
 
 /// Measurements of a UDP flow.
@@ -39,8 +39,8 @@ pub struct Records {
     pub at_end: Vec<QueueCounters>,
     /// Counters at the sampling instants.
     pub samples: Vec<(Time, Vec<QueueCounters>)>,
-    /// Cakes at the sampling instants.
-    pub cakes: CakeSamples,
+    /// What disciplines count by themselves, at the sampling instants.
+    pub own: OwnSamples,
     /// Packets at watched queues, by queue.
     pub passages: Vec<(usize, Vec<QueuedPacket>)>,
     /// Number of messages sent and received.

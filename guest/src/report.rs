@@ -103,8 +103,8 @@ impl<'a> Report<'a> {
 
     /// Tables that are not part of the digest.
     pub fn beside(&self) -> Vec<Table> {
-        let cakes = self.records.cakes.tables();
-        self.writes().into_iter().chain(cakes).collect()
+        let own = self.records.own.tables();
+        self.writes().into_iter().chain(own).collect()
     }
 
     /// What applications have handed to TCP, a row a flow over TCP and sampling instant, where it

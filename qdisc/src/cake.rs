@@ -40,6 +40,7 @@ use ack_filter::AckFilter;
 use counted::Sizes;
 use dscp::OfDscp;
 use dumbbell_core::cake_samples::CakeState;
+use dumbbell_core::own_samples::OwnState;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
@@ -455,9 +456,9 @@ impl Discipline for Cake {
         ))
     }
 
-    fn cake(&self) -> Option<CakeState> {
+    fn own_state(&self) -> Option<OwnState> {
         let tins = self.in_order.iter().map(|index| self.tins[*index].state());
-        Some(CakeState {
+        Some(OwnState::Cake(CakeState {
             network_bytes: self.sizes.network_bytes,
             adjusted_bytes: self.sizes.adjusted_bytes,
             mean_header_bytes: self.sizes.mean_header_bytes(),
@@ -465,7 +466,7 @@ impl Discipline for Cake {
             memory_limit_bytes: self.memory_limit_bytes,
             capacity_bytes_per_s: self.bytes_per_s,
             tins: tins.collect(),
-        })
+        }))
     }
 
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {

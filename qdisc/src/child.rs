@@ -5,7 +5,7 @@ use super::fifo::Limit;
 use super::{
     Config, Dequeued, DropReason, Events, Held, Qdisc, Setting, Statistics, drr, hfsc, htb,
 };
-use dumbbell_core::cake_samples::CakeState;
+use dumbbell_core::own_samples::OwnState;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Filter;
@@ -112,9 +112,9 @@ impl Child {
         self.qdisc.statistics()
     }
 
-    /// See [`Discipline::cake`](super::Discipline::cake).
-    pub fn cake(&self) -> Option<CakeState> {
-        self.qdisc.cake()
+    /// See [`Discipline::own_state`](super::Discipline::own_state).
+    pub fn own_state(&self) -> Option<OwnState> {
+        self.qdisc.own_state()
     }
 
     /// See [`Discipline::class_of`](super::Discipline::class_of).

@@ -34,6 +34,7 @@ pub mod priority;
 pub mod red;
 pub mod rounds;
 mod setting;
+pub mod sfb;
 pub mod sfq;
 pub mod tbf;
 mod timers;
@@ -52,7 +53,7 @@ use choke::Choke;
 use codel::Codel;
 use drr::Drr;
 use dualpi2::Dualpi2;
-use dumbbell_core::cake_samples::CakeState;
+use dumbbell_core::own_samples::OwnState;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use ets::Ets;
@@ -68,6 +69,7 @@ use pfifo_fast::PfifoFast;
 use pie::Pie;
 use prio::Prio;
 use red::Red;
+use sfb::Sfb;
 use sfq::Sfq;
 use tbf::Tbf;
 
@@ -126,8 +128,8 @@ pub trait Discipline {
         Statistics::NONE
     }
 
-    /// The state of cake, if it is one, or if all its packets pass one.
-    fn cake(&self) -> Option<CakeState> {
+    /// What it counts by itself, or what the only child that all its packets pass counts.
+    fn own_state(&self) -> Option<OwnState> {
         None
     }
 
@@ -294,10 +296,10 @@ macro_rules! disciplines {
                 }
             }
 
-            /// See [`Discipline::cake`].
-            pub fn cake(&self) -> Option<CakeState> {
+            /// See [`Discipline::own_state`].
+            pub fn own_state(&self) -> Option<OwnState> {
                 match self {
-                    $(Qdisc::$variant(state) => state.cake(),)+
+                    $(Qdisc::$variant(state) => state.own_state(),)+
                 }
             }
 
@@ -343,6 +345,8 @@ disciplines! {
     Red(Box<Red>): Red;
     /// `choke`.
     Choke(Box<Choke>): Choke;
+    /// `sfb`.
+    Sfb(Box<Sfb>): Sfb;
     /// `sfq`.
     Sfq(Box<Sfq>): Sfq;
     /// `tbf`.

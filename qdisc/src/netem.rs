@@ -45,7 +45,7 @@ use super::{Build, Child, Dequeued, Discipline, DropReason, Events, Held, Settin
 use chance::{Chance, Correlated};
 use corruption::Corruption;
 use distribution::Jitter;
-use dumbbell_core::cake_samples::CakeState;
+use dumbbell_core::own_samples::OwnState;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
@@ -422,8 +422,8 @@ impl Discipline for Netem {
         (self.len() as u32 + packets, self.backlog_bytes + bytes)
     }
 
-    fn cake(&self) -> Option<CakeState> {
-        self.child.as_ref()?.cake()
+    fn own_state(&self) -> Option<OwnState> {
+        self.child.as_ref()?.own_state()
     }
 
     #[inline]

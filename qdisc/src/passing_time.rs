@@ -49,6 +49,7 @@ pub fn delays_packets(config: &Config, header: &Header) -> bool {
         | Config::Pie(_)
         | Config::Red(_)
         | Config::Choke(_)
+        | Config::Sfb(_) // its child is a FIFO
         | Config::Sfq(_) => false,
     }
 }
@@ -80,6 +81,7 @@ mod tests {
             "sfq",
             "choke limit 100 bandwidth 10mbit",
             "fq_pie",
+            "sfb",
             "netem limit 1000",
             "netem loss 10%",
             "netem duplicate 10%",

@@ -23,6 +23,7 @@
 use super::flow_queues::{Classifier, Lists, Packets, QueueEnds, turn_bytes};
 use super::red::{Average, Verdict};
 use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting};
+use dumbbell_core::own_samples::{OwnState, SfqRedState};
 use dumbbell_core::packet::Packet;
 use dumbbell_core::random::Stream;
 use dumbbell_core::time::Time;
@@ -77,6 +78,15 @@ struct FlowRed {
     averages: Vec<Average>,
     ecn: bool,
     harddrop: bool,
+    counted: SfqRedState,
+}
+
+/// What RED has done with a packet.
+#[derive(Debug, Clone, Copy)]
+enum RedAction {
+    Marked,
+    MarkedOldest,
+    Dropped,
 }
 
 impl FlowRed {
@@ -85,7 +95,22 @@ impl FlowRed {
             averages: vec![Average::of_flow(&config.as_red()); queues],
             ecn: config.ecn,
             harddrop: config.harddrop,
+            counted: SfqRedState::default(),
         }
+    }
+
+    fn count(&mut self, reason: DropReason, action: RedAction) {
+        let counted = &mut self.counted;
+        *match (reason, action) {
+            (DropReason::RedForced, RedAction::Marked) => &mut counted.forced_marked_pkts,
+            (DropReason::RedForced, RedAction::MarkedOldest) => {
+                &mut counted.forced_marked_oldest_pkts
+            }
+            (DropReason::RedForced, RedAction::Dropped) => &mut counted.forced_dropped_pkts,
+            (_, RedAction::Marked) => &mut counted.early_marked_pkts,
+            (_, RedAction::MarkedOldest) => &mut counted.early_marked_oldest_pkts,
+            (_, RedAction::Dropped) => &mut counted.early_dropped_pkts,
+        } += 1;
     }
 
     /// What RED decides of a packet that arrives at a backlogged queue.
@@ -268,19 +293,21 @@ impl Sfq {
             return None;
         }
         let reason = red.judge(queue, backlog_bytes, &mut self.random)?;
-        if !red.may_mark(reason) {
-            return Some(reason);
-        }
-        let oldest = match self.headdrop {
+        let oldest = match self.headdrop && red.may_mark(reason) {
             true => self.packets.oldest_mut(ends),
             false => None,
         };
-        if let Some(oldest) = oldest
-            && (oldest.has_congestion_mark() || events.mark(oldest, reason))
-        {
-            return None;
-        }
-        (!events.mark(packet, reason)).then_some(reason)
+        let marks_oldest = oldest
+            .is_some_and(|oldest| oldest.has_congestion_mark() || events.mark(oldest, reason));
+        let action = if marks_oldest {
+            RedAction::MarkedOldest
+        } else if red.may_mark(reason) && events.mark(packet, reason) {
+            RedAction::Marked
+        } else {
+            RedAction::Dropped
+        };
+        red.count(reason, action);
+        matches!(action, RedAction::Dropped).then_some(reason)
     }
 
     /// `headdrop`: the oldest packet of a queue makes room for one that arrives.
@@ -390,6 +417,11 @@ impl Discipline for Sfq {
     fn packets(&self) -> Box<dyn Iterator<Item = &Packet> + '_> {
         let queues = self.turns.iter().map(|at| self.queues[*at as usize].ends);
         Box::new(queues.flat_map(|queue| self.packets.of(queue)))
+    }
+
+    fn own_state(&self) -> Option<OwnState> {
+        let red = self.red.as_deref()?;
+        Some(OwnState::SfqRed(red.counted))
     }
 }
 

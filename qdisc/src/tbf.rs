@@ -19,7 +19,7 @@
 use super::fifo::Limit;
 use super::token_bucket::{PschedRate, TokenBucket};
 use super::{Build, Child, Config, Dequeued, Discipline, DropReason, Events, Setting, Statistics};
-use dumbbell_core::cake_samples::CakeState;
+use dumbbell_core::own_samples::OwnState;
 use dumbbell_core::packet::Packet;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::{Bfifo, Tbf as Parameters};
@@ -123,8 +123,8 @@ impl Discipline for Tbf {
         self.child.statistics()
     }
 
-    fn cake(&self) -> Option<CakeState> {
-        self.child.cake()
+    fn own_state(&self) -> Option<OwnState> {
+        self.child.own_state()
     }
 
     fn class_of(&self, packet: &Packet) -> Option<u16> {

@@ -5,7 +5,7 @@ mod drawn;
 use drawn::bands::{drrs, etses, filters, hfscs, prios};
 use drawn::losses::{losses, shares_ppb};
 use drawn::slots::slots;
-use drawn::{chokes, dualpi2s, sfqs};
+use drawn::{chokes, dualpi2s, sfbs, sfqs};
 use dumbbell_tc::qdisc::{
     Attachment, Bfifo, Cake, Codel, Distribution, Fq, FqCodel, FqPie, Htb, HtbClass, Netem,
     Noqueue, Pfifo, PfifoFast, Pie, Red, Selector, Tbf, cake,
@@ -393,7 +393,7 @@ fn cakes() -> impl Strategy<Value = Qdisc> {
 }
 
 /// Disciplines that the strategies here are for.
-const WITH_STRATEGIES: &str = "pfifo bfifo pfifo_fast netem tbf prio ets htb fq cake dualpi2 sfq choke \
+const WITH_STRATEGIES: &str = "pfifo bfifo pfifo_fast netem tbf prio ets htb fq cake dualpi2 sfb sfq choke \
                                hfsc drr codel fq_codel pie fq_pie red noqueue";
 
 fn leaves() -> impl Strategy<Value = Qdisc> {
@@ -407,6 +407,7 @@ fn leaves() -> impl Strategy<Value = Qdisc> {
         fqs(),
         cakes(),
         dualpi2s(),
+        sfbs(),
         sfqs(),
         chokes(),
         managed(),

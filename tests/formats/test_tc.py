@@ -140,6 +140,11 @@ def test_numbers_are_those_of_the_last_sample() -> None:
             "choke 1: root refcnt 2 limit 1000p min 83p max 250p ecn ",
         ),
         (
+            "sfb max 30",
+            "sfb 1: root refcnt 2 rehash 600s db 60s limit 1000p max 30p target 24p "
+            "increment 0.000503548 decrement 4.57771e-05 penalty_rate 10pps penalty_burst 20p ",
+        ),
+        (
             "sfq perturb 10",
             "sfq 1: root refcnt 2 limit 127p quantum 1514b depth 127 flows 128 divisor 1024 "
             "perturb 10sec ",

@@ -134,6 +134,21 @@ DETERMINISTIC = {
         "qdisc": f"root handle 1: prio; parent 1:1 red {_RED}; parent 1:2 red {_RED};"
         "parent 1:3 pfifo limit 4",
     },
+    "sfb, full bins": {"rate": "1mbit", "qdisc": "sfb max 6 target 6 increment 0"},
+    "sfb, limited": {"rate": "1mbit", "qdisc": "sfb limit 9 max 50 increment 0"},
+    # Probabilities of 0 and 1 alone.
+    "sfb, no penalty rate": {
+        "rate": "1mbit",
+        "qdisc": "sfb target 5 max 9 increment 1 decrement 1 penalty_rate 0",
+    },
+    "sfb over bfifo": {
+        "rate": "1mbit",
+        "qdisc": "root handle 1: sfb max 9 increment 0; parent 1:1 bfifo limit 9kb",
+    },
+    "tbf over sfb": {
+        "qdisc": "root handle 1: tbf rate 1mbit burst 4kb limit 1;"
+        "parent 1:1 sfb target 5 max 9 increment 1 decrement 1 penalty_rate 0"
+    },
     "netem rate": {"qdisc": "netem rate 1mbit limit 9"},
     "netem over tbf": {
         "qdisc": "root handle 1: netem delay 4ms limit 9;"

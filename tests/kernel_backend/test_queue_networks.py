@@ -169,6 +169,8 @@ _IN_CLASSES: Mapping[str, Sequence[dict[str, Any]]] = {
     "a call beside Reno": [call(dscp=46), download("reno", "reno")],
 }
 CHOKE = "choke limit 200 bandwidth 10mbit min 20 max 60 burst 25"
+SFB = "sfb limit 200 increment 0.005 decrement 0.001"
+"""As the paper's experiments have it (CSE-TR-387-99, section 4.2)."""
 MORE: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = {
     "drr: a call, three flows and a backup": (
         DRR,
@@ -240,6 +242,13 @@ MORE |= {
 MORE |= {
     f"sfq with RED: {name}": (SFQ_RED, BEHIND_A_LINK[name], "10mbit")
     for name in ("one sparse and several greedy flows", "a flood beside two flows")
+}
+MORE |= {
+    f"sfb: {name}": (SFB, (BEHIND_A_LINK | FURTHER)[name], "10mbit")
+    for name in (
+        *BEHIND_A_LINK,
+        *FURTHER,
+    )
 }
 ALIKE_IN_ONE_QUEUE: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = {
     "choke: one sparse and several greedy flows": (

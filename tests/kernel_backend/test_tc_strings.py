@@ -214,6 +214,18 @@ def _choke_numbers(config: Config) -> dict[str, Any]:
     return {**packets, "probability": config["probability_ppb"] / 1e9}
 
 
+def _sfb_numbers(config: Config) -> dict[str, Any]:
+    """Times in 32 bits of microseconds; probabilities in steps of 1/65535."""
+    times = {key: config[f"{key}_ms"] * 1000 & 0xFFFF_FFFF for key in ("rehash", "db")}
+    packets = {key: config[f"{key}_packets"] for key in ("limit", "max", "target")}
+    chances = {
+        key: int(config[f"{key}_ppb"] / 1e9 * 65535 + 0.5) / 65535
+        for key in ("increment", "decrement")
+    }
+    penalty = {"penalty_rate": "penalty_rate_pps", "penalty_burst": "penalty_burst_packets"}
+    return times | packets | chances | {shown: config[key] for shown, key in penalty.items()}
+
+
 def _sfq_numbers(config: Config) -> dict[str, Any]:
     numbers = {"limit": config["limit_packets"], "depth": config["depth_packets"]}
     numbers |= {key: config[key] for key in ("flows", "divisor")}
@@ -239,6 +251,7 @@ _NUMBERS: Mapping[str, Callable[[Config], dict[str, Any]]] = {
     "fq_pie": _fq_pie_numbers,
     "red": _red_numbers,
     "choke": _choke_numbers,
+    "sfb": _sfb_numbers,
     "sfq": _sfq_numbers,
     "netem": _netem_numbers,
     "prio": lambda config: {"bands": config["bands"]},

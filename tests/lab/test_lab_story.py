@@ -20,7 +20,7 @@ from dumbbell.lab.story_file import story_text
 from dumbbell.lab.story_pictures import Funnel
 from dumbbell.lab.story_runs import CALL, FULL_PKTS, GAME, Bottleneck, Setting, told
 from dumbbell.report import write_index
-from dumbbell.tables.schema import REASONS_FROM_INSIDE
+from dumbbell.tables.codes import REASONS_FROM_INSIDE
 from waiting import PATIENCE_S, wait_until
 
 STUDIES = ("queue-size-delay", "buffer-sizing", "pie-rrul", "traffic-policing")

@@ -220,6 +220,22 @@ def _choke(draw: random.Random, rate_bps: int) -> str:
     return " ".join(["choke", *words, *_some(draw, optional)])
 
 
+def _sfb(draw: random.Random, _: int) -> str:
+    target = draw.randrange(1, 30)
+    words = [
+        f"rehash {draw.choice([0, 5, 300, 2000])}",
+        f"db {draw.choice([0, 3, 100, 9000])}",
+        f"limit {_packets(draw)}",
+        f"target {target}",
+        f"max {target * draw.choice([1, 2, 20])}",
+        f"increment {draw.choice(['0', '0.0005', '0.03', '1'])}",
+        f"decrement {draw.choice(['0', '0.00005', '0.005', '1'])}",
+        f"penalty_rate {draw.choice([0, 10, 100, 4294967295])}",
+        f"penalty_burst {draw.choice([0, 1, 20, 4294967295])}",
+    ]
+    return " ".join(["sfb", *_some(draw, words)])
+
+
 def _red(draw: random.Random, rate_bps: int) -> str:
     average = draw.randrange(100, 1500)
     # Where the least is no longer than a packet, no weight lets a burst pass.
@@ -433,7 +449,7 @@ def _filters(draw: random.Random, classes: list[str]) -> list[str]:
 
 _OWN_LEAVES: tuple[_Maker, ...] = (
     _pfifo, _pfifo_fast, _bfifo, _codel, _fq, _fq_codel, _cake, _pie, _dualpi2, _red, _netem,
-    _sfq, _fq_pie, _choke,
+    _sfq, _fq_pie, _choke, _sfb,
 )  # fmt: skip
 _CLASSFUL: tuple[_Maker, ...] = (_tbf, _prio, _ets, _htb, _hfsc, _drr)
 _OWN_NAMES = {maker.__name__[1:] for maker in (*_OWN_LEAVES, *_CLASSFUL)}

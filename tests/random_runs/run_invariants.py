@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dumbbell.tables import Run
-from dumbbell.tables.schema import EVENT_NAMES, REASON_NAMES, SCHEMA
+from dumbbell.tables import SCHEMA, Run
+from dumbbell.tables.codes import EVENT_NAMES, REASON_NAMES
 
 _EVENT = {name: code for code, name in EVENT_NAMES.items()}
 _REASON = {name: code for code, name in REASON_NAMES.items()}

@@ -74,6 +74,9 @@ def test_only_levels_are_sampled() -> None:
         ("flow_samples", name) for name in (*of_tcp, *rates)
     } | {("program_intervals", name) for name in ("cwnd_bytes", "rtt_ns")} | {
         ("tin_samples", name) for name in of_tins
+    } | {
+        ("sfb_samples", name)
+        for name in ("longest_bin_pkts", "largest_probability", "mean_probability")
     }
 
 

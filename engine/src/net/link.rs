@@ -20,8 +20,8 @@ use super::shaped::Shaped;
 use crate::qdisc::events::TimerUpdates;
 use crate::qdisc::{self, DropReason, Events, Qdisc, Setting};
 use crate::sim::acknowledgement::Acknowledgement;
-use crate::sim::cake_samples::CakeState;
 use crate::sim::link_statistics::{Level, LinkStatistics, Observation};
+use crate::sim::own_samples::OwnState;
 use crate::sim::packet::Packet;
 use crate::sim::ring::Ring;
 use crate::sim::time::Time;
@@ -481,9 +481,9 @@ impl Link {
         self.queued.events.acknowledgement = acknowledgement;
     }
 
-    /// The state of its cake, if all its packets pass one.
-    pub fn cake(&self) -> Option<CakeState> {
-        self.queued.qdisc().cake()
+    /// What its discipline counts by itself; see [`dumbbell_qdisc::Discipline::own_state`].
+    pub fn own_state(&self) -> Option<OwnState> {
+        self.queued.qdisc().own_state()
     }
 
     /// Whether only the end of a transmission can make this link send.

@@ -8,7 +8,7 @@
 
 use super::activity::Activity;
 use crate::net::link::Link;
-use crate::sim::cake_samples::CakeSamples;
+use crate::sim::own_samples::OwnSamples;
 use crate::sim::table::NONE;
 use crate::sim::tcp_sample::TcpSample;
 use crate::sim::time::{PS_PER_S, Time};
@@ -110,8 +110,8 @@ pub struct Samples {
     pub queues: QueueSamples,
     /// Of all flows.
     pub flows: FlowSamples,
-    /// Of all cakes.
-    pub cakes: CakeSamples,
+    /// Of what disciplines count by themselves.
+    pub own: OwnSamples,
 }
 
 fn seconds(picoseconds: u128) -> f64 {
@@ -263,7 +263,7 @@ impl Samples {
         Samples {
             queues: QueueSamples::with_room(rows(queues)),
             flows: FlowSamples::with_room(rows(flows)),
-            cakes: CakeSamples::default(),
+            own: OwnSamples::default(),
         }
     }
 
@@ -271,8 +271,8 @@ impl Samples {
     pub fn take(&mut self, now: Time, links: &[Link], flows: &[Conversation]) {
         for (queue, link) in links.iter().enumerate() {
             self.queues.push(now, queue, link);
-            if let Some(cake) = link.cake() {
-                self.cakes.push(now, queue, cake);
+            if let Some(state) = link.own_state() {
+                self.own.push(now, queue, state);
             }
         }
         for (flow, conversation) in flows.iter().enumerate() {
@@ -282,6 +282,6 @@ impl Samples {
 
     /// Memory, including reserved capacity.
     pub fn memory_bytes(&self) -> u64 {
-        self.queues.memory_bytes() + self.flows.memory_bytes() + self.cakes.memory_bytes()
+        self.queues.memory_bytes() + self.flows.memory_bytes() + self.own.memory_bytes()
     }
 }

@@ -250,7 +250,7 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         watch.count_memory(&world)?;
         world.check_conservation().map_err(EngineError::Internal)?;
         let writes = world.records_writes.then(|| tables::writes(&world));
-        let cakes = world.samples.cakes.tables();
+        let own_samples = world.samples.own.tables();
         let mut tables = tables::until(&mut world, &watch.monitor().cancel);
         if let Some(capture) = &mut world.capture {
             capture.finish(world.end)?;
@@ -263,7 +263,7 @@ impl<M: Deref<Target = Monitor>> IncrementalRun<M> {
         let digest = tables.digest_until(&watch.monitor().cancel);
         watch.check_cancel()?;
         tables.0.extend(writes);
-        tables.0.extend(cakes);
+        tables.0.extend(own_samples);
         Ok(RunOutput {
             digest,
             tables,

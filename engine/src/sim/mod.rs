@@ -5,7 +5,7 @@ pub mod headers;
 pub mod world;
 
 pub use dumbbell_core::{
-    acknowledgement, cake_samples, chunked_vec, crossing, datagram, delays, drop, histogram,
-    link_statistics, moments, packet, prefetch, random, rate, ring, slice_queue, table, tcp_sample,
+    acknowledgement, chunked_vec, crossing, datagram, delays, drop, histogram, link_statistics,
+    moments, own_samples, packet, prefetch, random, rate, ring, slice_queue, table, tcp_sample,
     time, timer, tournament, wheel,
 };

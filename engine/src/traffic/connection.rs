@@ -410,7 +410,11 @@ impl Connection {
             | DropReason::Pie
             | DropReason::Policed => self.sender.on_refused(pkts, is_retransmission, now),
             // `NET_XMIT_CN`.
-            DropReason::RedEarly | DropReason::RedForced => self.sender.on_congested_host(now),
+            DropReason::RedEarly
+            | DropReason::RedForced
+            | DropReason::SfbEarly
+            | DropReason::SfbPenalty
+            | DropReason::SfbBinFull => self.sender.on_congested_host(now),
             _ => {}
         }
     }

@@ -45,6 +45,8 @@ const LINES: &[&str] = &[
     "fq_pie limit 30 target 1us tupdate 1ms ecn bytemode dq_rate_estimator",
     "choke limit 20 bandwidth 1mbit min 2 max 9 burst 4 probability 0.3",
     "choke limit 30 bandwidth 1mbit min 3 max 12 burst 6 ecn",
+    "sfb limit 30 max 6 target 2 increment 0.1 decrement 0.02 penalty_rate 40 penalty_burst 3 rehash 50 db 20",
+    "sfb limit 9 target 4 increment 1 decrement 0.3 rehash 3 db 9",
     "sfq limit 9 flows 4 divisor 4 depth 4 quantum 300 perturb 1",
     "sfq limit 12 depth 5 headdrop",
     "sfq redflowlimit 9000 min 1500 max 6000 burst 3 probability 0.3 ecn headdrop",

@@ -32,8 +32,8 @@ impl Traffic<'_> {
     ) -> Result<(), GuestError> {
         self.records.samples.push((time, self.counters_in(by_host)));
         for (queue, ((host, device, handle), _)) in self.places.iter().enumerate() {
-            if let Some(cake) = netlink::cake(&by_host[*host], (*device, *handle)) {
-                self.records.cakes.push(time, queue, cake);
+            if let Some(state) = netlink::own_state(&by_host[*host], (*device, *handle)) {
+                self.records.own.push(time, queue, state);
             }
         }
         for tcp in self.tcp_flows() {

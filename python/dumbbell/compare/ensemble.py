@@ -20,7 +20,7 @@ RTT_SHARE = 0.01
 _GOLDEN = 0.6180339887498949
 """The fractional parts of its multiples fill the interval from 0 to 1 evenly, for any count."""
 _NS_PER_US = 1000
-_RANDOM_DROPS = frozenset({"pie", "fq_pie", "red", "choke"})
+_RANDOM_DROPS = frozenset({"pie", "fq_pie", "red", "choke", "sfb"})
 _RANDOM_CONTROLLERS = frozenset({"bbr"})
 _CHANCES = ("jitter_ns", "duplicate_ppb", "reorder_ppb", "loss", "red")
 

@@ -4,7 +4,8 @@ The layout is that of iproute2 6.1 (``tc/tc_qdisc.c``), compared with the progra
 kernel has the discipline (``tests/formats``). A discipline's parameters are printed by its file in
 the Rust crate ``dumbbell-tc``. Values that a run does not record are not invented: *overlimits* and
 *requeues* are 0 as for most disciplines; lines of which only a part is known (codel's count,
-fq_codel's new flows, ...) are left out, but cake's are complete (`dumbbell.formats.tc_tins`);
+fq_codel's new flows, ...) are left out, but those of cake, sfb and sfq's RED are complete
+(`dumbbell.formats.tc_own`);
 disciplines inside classes have a line with their kind, parameters and handle (as in the rendered
 ``tc`` lines) but no counters, because a run counts a queue as a whole.
 """
@@ -17,7 +18,7 @@ from typing import Any
 
 from dumbbell import units
 from dumbbell.errors import DumbbellError
-from dumbbell.formats.tc_tins import CakeSample, cake_samples
+from dumbbell.formats.tc_own import OwnSample, own_samples
 from dumbbell.spec import Resolved
 from dumbbell.tables import Run
 from dumbbell.units import ShownQdisc
@@ -37,7 +38,11 @@ class _State:
     backlog_pkts: int
     drop_probability: float
     delay_estimate_ns: int
-    cake: CakeSample | None
+    own: OwnSample | None
+
+    def own_of(self, kind: str) -> OwnSample:
+        """What its discipline of this kind prints by itself."""
+        return self.own if self.own is not None and self.own.kind == kind else OwnSample(kind)
 
 
 def tc_text(run: Run, queue: str | int) -> str:
@@ -93,8 +98,8 @@ def _states(run: Run, queue: str | int) -> list[_State]:
     names = ("t_ns", "departed_bytes", "departed_pkts", "dropped_pkts", "backlog_bytes")
     more = ("backlog_pkts", "drop_probability", "delay_estimate_ns")
     columns = [run.column("queue_samples", name, queue=queue).tolist() for name in (*names, *more)]
-    cakes = cake_samples(run, run.queue(queue))
-    of_times = [cakes.get(t_ns) for t_ns in columns[0]]
+    own = own_samples(run, run.queue(queue))
+    of_times = [own.get(t_ns) for t_ns in columns[0]]
     states = [_State(*row) for row in zip(*columns, of_times, strict=True)]
     if not states:
         raise DumbbellError("the run has no samples of its queues; set sample_interval")
@@ -108,6 +113,8 @@ def _text(disciplines: list[ShownQdisc], state: _State) -> str:
         lines.append(f"qdisc {each.kind} {each.handle} {place} {each.text}")
         if not each.has_every_packet:
             continue
+        own = state.own_of(each.kind)
+        lines += own.option_lines
         lines.append(
             f" Sent {state.sent_bytes} bytes {state.sent_pkts} pkt"
             f" (dropped {state.dropped}, overlimits 0 requeues 0) "
@@ -117,8 +124,7 @@ def _text(disciplines: list[ShownQdisc], state: _State) -> str:
         if each.kind == "pie" and state.delay_estimate_ns >= 0:
             delay = units.shown_time(state.delay_estimate_ns)
             lines.append(f"  prob {state.drop_probability:g} delay {delay}")
-        if each.kind == "cake" and state.cake is not None:
-            lines += state.cake.lines()
+        lines += own.lines
     return "\n".join(lines) + "\n"
 
 
@@ -130,6 +136,7 @@ def _json(disciplines: list[ShownQdisc], state: _State) -> str:
         found |= root if each.parent is None else {"parent": each.parent}
         found["options"] = each.options
         if each.has_every_packet:
+            found["options"] = each.options | state.own_of(each.kind).option_numbers
             found |= _numbers(each.kind, state)
         objects.append(found)
     return json.dumps(objects, separators=(",", ":"))
@@ -148,6 +155,4 @@ def _numbers(kind: str, state: _State) -> dict[str, Any]:
     if kind == "pie" and state.delay_estimate_ns >= 0:
         numbers["prob"] = state.drop_probability
         numbers["delay"] = state.delay_estimate_ns // _NS_PER_US
-    if kind == "cake" and state.cake is not None:
-        numbers |= state.cake.numbers()
-    return numbers
+    return numbers | state.own_of(kind).numbers

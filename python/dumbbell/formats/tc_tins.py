@@ -78,16 +78,17 @@ def cake_samples(run: Run, queue: int) -> dict[int, CakeSample]:
         return {}
     found = {
         row["t_ns"]: CakeSample(row, [])
-        for row in _rows(run, "cake_samples")
+        for row in rows(run, "cake_samples")
         if row["queue"] == queue
     }
-    for row in _rows(run, "tin_samples"):
+    for row in rows(run, "tin_samples"):
         if row["queue"] == queue:
             found[row["t_ns"]].tins.append(row)
     return found
 
 
-def _rows(run: Run, table: str) -> list[CakeRow]:
+def rows(run: Run, table: str) -> list[dict[str, Any]]:
+    """The rows of a table, by column."""
     columns = run.tables[table]
     lists = [column.tolist() for column in columns.values()]
     return [dict(zip(columns, values, strict=True)) for values in zip(*lists, strict=True)]

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from dumbbell.backends import simulate
 from dumbbell.spec import Experiment
-from dumbbell.tables.schema import REASONS_FROM_INSIDE
+from dumbbell.tables.codes import REASONS_FROM_INSIDE
 
 if TYPE_CHECKING:
     import polars as pl

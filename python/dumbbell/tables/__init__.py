@@ -1,5 +1,12 @@
 """The tables of a run: the definition of every column, and `Run`, which holds them."""
 
+from dumbbell.tables.codes import (
+    EVENT_NAMES,
+    NO_INSTANT,
+    QUANTITY_NAMES,
+    REASON_NAMES,
+    place_code,
+)
 from dumbbell.tables.column import Column
 from dumbbell.tables.docs import tables_markdown
 from dumbbell.tables.errors import TableError
@@ -7,17 +14,12 @@ from dumbbell.tables.files import read_parquet, run_folder, write_parquet
 from dumbbell.tables.run import Array, Origin, Run, Table, check_schema
 from dumbbell.tables.run_file import RunFile
 from dumbbell.tables.schema import (
-    EVENT_NAMES,
     FLENT_ONLY,
     IMPORTED_ONLY,
-    NO_INSTANT,
     PROGRAMS_ONLY,
-    QUANTITY_NAMES,
-    REASON_NAMES,
     SCHEMA,
     TABLE_DOCS,
     empty_table,
-    place_code,
 )
 
 __all__ = [

@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from dumbbell.errors import MissingExtraError
+from dumbbell.tables.codes import EVENT_NAMES, PLACE_NAMES, QUANTITY_NAMES, REASON_NAMES
 from dumbbell.tables.errors import TableError
 from dumbbell.tables.run_file import RunFile
-from dumbbell.tables.schema import EVENT_NAMES, PLACE_NAMES, QUANTITY_NAMES, REASON_NAMES, SCHEMA
+from dumbbell.tables.schema import SCHEMA
 
 if TYPE_CHECKING:
     import polars as pl

@@ -17,6 +17,7 @@ from types import MappingProxyType
 import numpy as np
 
 from dumbbell.tables.cake_columns import CAKE_SAMPLES, TIN_SAMPLES
+from dumbbell.tables.codes import REASON_NAMES
 from dumbbell.tables.column import (
     AT,
     QUEUE,
@@ -28,67 +29,9 @@ from dumbbell.tables.column import (
     real_column,
     tcp_level_column,
 )
+from dumbbell.tables.own_columns import SFB_SAMPLES, SFQ_RED_SAMPLES
 
-NO_INSTANT = -1
-"""Stands in ``_ns`` and index columns where there is no instant, delay, flow or probe."""
-
-EVENT_NAMES: Mapping[int, str] = MappingProxyType(
-    {0: "enqueue", 1: "dequeue", 2: "drop", 3: "mark", 4: "lost"}
-)
-"""Codes of ``packets.event``."""
-
-REASON_NAMES: Mapping[int, str] = MappingProxyType(
-    {
-        0: "none",
-        1: "overlimit",
-        2: "link loss",
-        3: "codel",
-        4: "pie",
-        5: "red early",
-        6: "red forced",
-        7: "netem loss",
-        8: "policed",
-        9: "fattest flow",
-        10: "too large",
-        11: "memory limit",
-        12: "flow limit",
-        13: "ce threshold",
-        14: "blue",
-        15: "pi2",
-        16: "pi2 early",
-        17: "choke match",
-        18: "choke chosen",
-        19: "no class",
-        20: "ack filter",
-    }
-)
-"""Codes of ``packets.reason``: why a packet was dropped, marked or lost."""
 _REASONS = ", ".join(f"{code} {name}" for code, name in REASON_NAMES.items())
-REASONS_FROM_INSIDE = frozenset({3, 9, 11, 14, 15, 18, 20})
-"""Codes of ``packets.reason`` of drops from inside the queue; others are dropped as they arrive."""
-
-QUANTITY_NAMES: Mapping[int, str] = MappingProxyType({0: "sojourn", 1: "wait", 2: "system"})
-"""Codes of ``distributions.quantity``."""
-
-PLACE_NAMES: Mapping[int, str] = MappingProxyType({-1: "", 0: "before", 1: "after"})
-"""Codes of ``place`` in what is captured."""
-
-
-def place_code(place: str | int) -> int:
-    """The code of a place, given by its name or as it is.
-
-    Raises:
-        ValueError: No place is called so.
-    """
-    if isinstance(place, int):
-        return place
-    for code, name in PLACE_NAMES.items():
-        if name == place:
-            return code
-    names = ", ".join(repr(name) for name in PLACE_NAMES.values())
-    raise ValueError(f"place is {place!r}; it is one of {names}")
-
-
 _ALL_CONNECTIONS = ", closed connections included; -1 if not TCP."
 
 _FLOW = identity_column("flow", "Index in the description's list of flows.")
@@ -519,6 +462,8 @@ SCHEMA: Mapping[str, tuple[Column, ...]] = MappingProxyType(
         "queue_samples": _QUEUE_SAMPLES,
         "cake_samples": CAKE_SAMPLES,
         "tin_samples": TIN_SAMPLES,
+        "sfb_samples": SFB_SAMPLES,
+        "sfq_red_samples": SFQ_RED_SAMPLES,
         "flow_samples": _FLOW_SAMPLES,
         "flow_writes": _FLOW_WRITES,
         "transfers": _TRANSFERS,
@@ -563,6 +508,11 @@ TABLE_DOCS: Mapping[str, str] = MappingProxyType(
         "there is one: what `tc -s qdisc` prints of it. Not part of the run's digest.",
         "tin_samples": "One row per tin of such a queue and sampling time. Not part of the run's "
         "digest.",
+        "sfb_samples": "One row per queue of the discipline `sfb` and sampling time, only where "
+        "there is one: what `tc -s qdisc` prints of it. Not part of the run's digest.",
+        "sfq_red_samples": "One row per queue of the discipline `sfq` with RED and sampling time, "
+        "only where there is one: what `tc -s qdisc` prints of its RED, summed over all flows. "
+        "Not part of the run's digest.",
         "flow_samples": "One row per flow and sampling time. Windows, times and rates of TCP are "
         "the state of the sender at that time, as printed by `ss -i`.",
         "flow_writes": "One row per TCP flow and sampling time, only with `record_writes`: "

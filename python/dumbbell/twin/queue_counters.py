@@ -23,7 +23,7 @@ _CLASSES: Mapping[str, DisciplineClass] = {
         ("bfifo", "pfifo", "pfifo_fast", "pfifo_head_drop", "tbf", "htb", "hfsc"),
         DisciplineClass.FIFO,
     ),
-    **dict.fromkeys(("codel", "pie", "red"), DisciplineClass.AQM),
+    **dict.fromkeys(("codel", "pie", "red", "choke", "sfb"), DisciplineClass.AQM),
     **dict.fromkeys(("fq_codel", "fq_pie", "cake", "sfq", "fq"), DisciplineClass.FLOW_QUEUEING),
 }
 """Class of the disciplines that hold packets. Shapers without a discipline of their own below them

@@ -384,6 +384,10 @@ impl<'a> Tree<'a> {
         let (changed, notices) = changed(qdisc, statement.words)
             .map_err(|refused| refused.unwrap_or_else(|said| bad(line, said)))?;
         *qdisc = changed;
+        let loses_its_child = matches!(qdisc, Qdisc::Sfb(_)); // `sfb_change`
+        if let Some(child) = self.child_of((index, 1)).filter(|_| loses_its_child) {
+            self.remove(child);
+        }
         self.notices.extend(notices);
         Ok(())
     }

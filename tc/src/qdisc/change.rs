@@ -3,7 +3,7 @@
 //! | clause | here |
 //! | --- | --- |
 //! | `codel`, `fq`, `fq_codel`, `pie`, `fq_pie`, `cake`, `dualpi2`: parameters not given keep their values | yes |
-//! | `pfifo`, `bfifo`, `red`, `choke`: parameters not given get tc's default | yes |
+//! | `pfifo`, `bfifo`, `red`, `choke`, `sfb`: parameters not given get tc's default | yes |
 //! | `netem`: likewise, but `rate` keeps its value | yes |
 //! | `netem` that has a distribution, correlations or slots, which the kernel keeps too | refused |
 //! | others | refused |
@@ -30,9 +30,14 @@ pub(super) fn changed(old: &Qdisc, words: &str) -> Result<(Qdisc, Vec<Notice>), 
             let changed = changed_netem(old, new).map_err(Err)?;
             Ok((Qdisc::Netem(changed), notices))
         }
-        (_, new @ (Qdisc::Pfifo(_) | Qdisc::Bfifo(_) | Qdisc::Red(_) | Qdisc::Choke(_))) => {
-            Ok((new, notices))
-        }
+        (
+            _,
+            new @ (Qdisc::Pfifo(_)
+            | Qdisc::Bfifo(_)
+            | Qdisc::Red(_)
+            | Qdisc::Choke(_)
+            | Qdisc::Sfb(_)),
+        ) => Ok((new, notices)),
         (
             old @ (Qdisc::Codel(_)
             | Qdisc::Fq(_)

@@ -46,6 +46,7 @@ mod police;
 mod prio;
 pub mod red;
 pub mod script;
+mod sfb;
 mod sfq;
 mod shown;
 mod statement;
@@ -76,6 +77,7 @@ pub use pie::Pie;
 pub use police::{POLICE, Police, parse_police, parse_police_noting, police_table_json};
 pub use prio::{PRIOMAP, Prio};
 pub use red::Red;
+pub use sfb::Sfb;
 pub use sfq::{Sfq, SfqRed};
 pub use shown::{Device, Field, Fields, Options, Shown};
 pub use tbf::Tbf;
@@ -334,6 +336,7 @@ qdiscs! {
     FqPie;
     Red;
     Choke;
+    Sfb;
     Sfq;
     Noqueue;
 }
@@ -360,7 +363,6 @@ const NOT_IMPLEMENTED: &[&str] = &[
     "pfifo_head_drop",
     "plug",
     "qfq",
-    "sfb",
     "skbprio",
     "taprio",
 ];

@@ -85,12 +85,12 @@ fn unknown_disciplines_and_those_to_come() {
     assert_eq!((error.value(), error.hint()), ("netm", Some("netem")));
     assert_eq!(refused("NETEM").hint(), Some("netem"));
     assert_eq!(refused("quantum").hint(), None);
-    let error = refused("sfb");
+    let error = refused("skbprio");
     assert!(matches!(error, E::DisciplineNotImplemented { .. }));
     assert_eq!(
         error.to_string(),
         format!(
-            "queue discipline \"sfb\" is not implemented yet; implemented: {}",
+            "queue discipline \"skbprio\" is not implemented yet; implemented: {}",
             kinds()
         )
     );

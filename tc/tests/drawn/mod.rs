@@ -5,7 +5,7 @@ pub mod losses;
 pub mod slots;
 
 use dumbbell_tc::Qdisc;
-use dumbbell_tc::qdisc::{Choke, Dualpi2, Sfq, SfqRed};
+use dumbbell_tc::qdisc::{Choke, Dualpi2, Sfb, Sfq, SfqRed};
 use proptest::prelude::*;
 
 /// Of `choke`, those with a weight for the average.
@@ -24,6 +24,30 @@ pub fn chokes() -> impl Strategy<Value = Qdisc> {
             ecn: red.2,
         });
         choke.check().is_ok().then_some(choke)
+    })
+}
+
+/// Of `sfb`, those whose probabilities are whole steps or none.
+pub fn sfbs() -> impl Strategy<Value = Qdisc> {
+    let ms = || 0..=i32::MAX as u32;
+    let packets = || 1..=u32::MAX;
+    let steps = || prop_oneof![Just(0u32), 10_000..=1_000_000_000u32];
+    let times = (ms(), ms());
+    let limits = (packets(), packets(), packets());
+    let penalty = (any::<u32>(), any::<u32>());
+    (times, limits, (steps(), steps()), penalty).prop_map(|(times, limits, steps, penalty)| {
+        Qdisc::Sfb(Sfb {
+            rehash_ms: times.0,
+            db_ms: times.1,
+            limit_packets: limits.0,
+            max_packets: limits.1,
+            target_packets: limits.2,
+            increment_ppb: steps.0,
+            decrement_ppb: steps.1,
+            penalty_rate_pps: penalty.0,
+            penalty_burst_packets: penalty.1,
+            child: None,
+        })
     })
 }
 

@@ -27,6 +27,7 @@ const DISCIPLINES: &[&str] = &[
     "fq_codel",
     "sfq",
     "choke limit 10000 bandwidth 100mbit min 100 max 300",
+    "sfb limit 10000 target 300 max 375",
     "fq_pie",
     "cake besteffort",
     "cake bandwidth 100mbit",

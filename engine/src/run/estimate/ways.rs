@@ -90,6 +90,7 @@ fn shaped(config: &Config) -> Shaped {
         Config::Fq(fq) => shaping(f64::from(fq.limit_packets)),
         Config::Dualpi2(dualpi2) => plain(f64::from(dualpi2.limit_packets)),
         Config::Choke(choke) => plain(f64::from(choke.limit_packets)),
+        Config::Sfb(sfb) => plain(f64::from(sfb.limit_packets)),
         Config::Sfq(sfq) => plain(f64::from(sfq.limit_packets)),
         // For others Linux's usual limit.
         _ => Shaped {

@@ -42,6 +42,7 @@ _QDISCS = frozenset(
         "pfifo",
         "pfifo_fast",
         "pie",
+        "sfb",
         "sfq",
     ]
 )

@@ -22,6 +22,12 @@ from dumbbell.formats.logs.tc_cake import (
     take_tins,
     tins_of_json,
 )
+from dumbbell.formats.logs.tc_counters import (
+    COUNTERS,
+    counters_of_json,
+    marked_pkts_of,
+    take_counters,
+)
 from dumbbell.formats.logs.text import (
     LogText,
     Members,
@@ -106,7 +112,8 @@ _KEY = re.compile(r"[a-z_ -]{2,40}")
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class TcLog(Log):
-    """Calls of tc: the table ``queues``, and ``tins`` if one is cake.
+    """Calls of tc: the table ``queues``, ``tins`` if one is cake, and ``counters`` if one is sfb or
+    sfq with RED.
 
     Attributes:
         calls: Number of calls.
@@ -126,6 +133,14 @@ class _Call:
     epoch_ns: int = NOT_SAID
     names: set[str] = field(default_factory=set)
     tins: dict[str, list[Row]] = field(default_factory=dict)
+    counters: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    def note_counters(self, row: Row, counters: dict[str, float]) -> None:
+        """Counters of a queue, and its marks."""
+        found = self.counters.setdefault(str(row["queue"]), {})
+        found |= counters
+        if (marked := marked_pkts_of(found)) is not None:
+            row["marked_pkts"] = marked
 
 
 def is_tc(text: LogText) -> bool:
@@ -160,6 +175,12 @@ def read_tc_log(text: LogText) -> TcLog:
         for queue, rows_of in call.tins.items()
         for row in rows_of
     ]
+    counters: list[Row] = [
+        {"call": index, "epoch_ns": call.epoch_ns, "queue": queue, "counter": name, "value": value}
+        for index, call in enumerate(calls, start=1)
+        for queue, counters_of in call.counters.items()
+        for name, value in counters_of.items()
+    ]
     if not rows:
         raise nothing_in(text, "tc -s")
     return TcLog(
@@ -168,6 +189,7 @@ def read_tc_log(text: LogText) -> TcLog:
         tables={
             "queues": LogTable.of(QUEUES, rows),
             **({"tins": LogTable.of(TINS, tins)} if tins else {}),
+            **({"counters": LogTable.of(COUNTERS, counters)} if counters else {}),
         },
         unknown=noted.unknown,
         problems=(),
@@ -250,6 +272,9 @@ def _take_details(line: str, row: Row, call: _Call) -> bool:
     """Parse a line of a discipline's own statistics; returns whether it is one."""
     if row["kind"] == "cake" and _take_cake(line, row, call):
         return True
+    if counters := take_counters(str(row["kind"]), line):
+        call.note_counters(row, counters)
+        return True
     is_detail = "dropped_pkts" in row and any(
         each.fullmatch(line) for each in (_DETAIL, _CAKE, _WORDS, _DUALPI2)
     )
@@ -316,6 +341,8 @@ def _list(
             if tins := list(tins_of_json(members)):
                 call.tins[str(row["queue"])] = tins
                 row["marked_pkts"] = marked if (marked := marked_pkts(tins)) is not None else -1
+            if counters := counters_of_json(str(row["kind"]), members):
+                call.note_counters(row, counters)
 
 
 def _json(text: str) -> list[Any] | None:

@@ -7,7 +7,7 @@
 //! | no `burst`: (2 min + max) / (3 avpkt) packets; `avpkt SIZE` (1000); `probability P` (0.02) | yes |
 //! | `ecn`, `harddrop` | yes |
 //! | `burst` too small or too large for a weight (Wlog), a probability without a slope | refused |
-//! | the counters of marks and drops that `-s` adds | no: a run does not record them by queue |
+//! | the counters of marks and drops that `-s` adds | by `python/dumbbell/formats/tc_own.py`, from the table `sfq_red_samples` |
 
 use super::{Sfq, Words};
 use crate::c_numbers::Base;
