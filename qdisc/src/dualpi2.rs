@@ -5,7 +5,7 @@
 //! | RFC 9332 section 2.3 (Traffic Classification), figure 3: ECT(1) and CE to L, all others to C; one limit for both, checked first | yes; in packets and memory, as `limit` and `memlimit` of tc |
 //! | RFC 9332 section 2.5.1 (Functional Requirements): coupling of marks in L to drops in C, p_C = (p_CL / k)^2 | yes |
 //! | RFC 9332 appendix A.1, figure 4: marks and drops at dequeue; L by max(p'_L, p_CL), C by p_C = p'^2 | yes |
-//! | figure 4: `recur`, which spaces marks evenly instead of at random | yes; Linux draws random numbers |
+//! | figure 4: `recur`, which spaces marks evenly instead of at random | yes; with `random_marks` a number is drawn, as in Linux |
 //! | figure 5: a ramp from 800 us to 1200 us marks L | no: the step of its note c, as in Linux; 1 ms |
 //! | figure 6 and 8: p' is updated every `tupdate` from the delay of the oldest packet, p_CL = k p' | yes: see `pi` |
 //! | figure 7: an L queue of one packet is not marked by delay (`Th_len`) | `min_qlen_step`, evaluated at enqueue, as in Linux; 0 in both |
@@ -24,6 +24,7 @@ mod pi;
 use super::flow_queues::memory_bytes;
 use super::{Build, Dequeued, Discipline, DropReason, Events, Held, Setting, Statistics};
 use dumbbell_core::packet::Packet;
+use dumbbell_core::random::Stream;
 use dumbbell_core::ring::Ring;
 use dumbbell_core::time::Time;
 use dumbbell_tc::qdisc::Dualpi2 as Config;
@@ -71,6 +72,15 @@ struct Waiting {
     may_be_stepped: bool,
 }
 
+/// Chooses the packets that get a signal.
+#[derive(Debug, Clone)]
+enum Signals {
+    /// Figure 4, `recur`: evenly spaced.
+    Spaced,
+    /// Each by itself, as in Linux (`dualpi2_roll`).
+    Random(Stream),
+}
+
 /// One of the two queues.
 #[derive(Debug, Clone, Default)]
 struct Queue {
@@ -81,8 +91,11 @@ struct Queue {
 }
 
 impl Queue {
-    /// Figure 4: returns true for this share of the calls, evenly spaced.
-    fn recur(&mut self, likelihood: f64) -> bool {
+    /// Returns true for this share of the calls.
+    fn signals(&mut self, likelihood: f64, signals: &mut Signals) -> bool {
+        if let Signals::Random(stream) = signals {
+            return stream.uniform() < likelihood;
+        }
         self.count += likelihood;
         let is_due = self.count > 1.0;
         if is_due {
@@ -115,6 +128,7 @@ pub struct Dualpi2 {
     l4s: Queue,
     classic: Queue,
     parameters: Parameters,
+    signals: Signals,
     pi: Pi,
     tupdate: Time,
     next_update: Time,
@@ -176,17 +190,17 @@ impl Dualpi2 {
         let is_overload = self.parameters.drops_on_overload && (coupled >= 1.0 || base >= 1.0);
         match side {
             Side::L4s => {
-                if is_overload && self.l4s.recur(classic) {
+                if is_overload && self.l4s.signals(classic, &mut self.signals) {
                     return true;
                 }
                 // Every packet in L is ECN-capable.
-                if self.l4s.recur(coupled.min(1.0)) {
+                if self.l4s.signals(coupled.min(1.0), &mut self.signals) {
                     let _ = events.mark(packet, DropReason::Pi2);
                 }
                 false
             }
             Side::Classic => {
-                self.classic.recur(classic)
+                self.classic.signals(classic, &mut self.signals)
                     && (is_overload || !events.mark(packet, DropReason::Pi2))
             }
         }
@@ -261,6 +275,10 @@ impl Build<Config> for Dualpi2 {
                 first_credit,
                 exempt_bytes: 2 * u64::from(frame_bytes),
                 overhead_bytes: setting.overhead_bytes,
+            },
+            signals: match setting.random_marks {
+                true => Signals::Random(setting.stream()),
+                false => Signals::Spaced,
             },
             pi: Pi::new(config),
             tupdate: Time::from_ns(config.tupdate_ns),

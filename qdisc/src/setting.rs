@@ -48,6 +48,8 @@ pub struct Setting {
     pub name: String,
     /// Whether it is the root discipline of the link.
     pub is_root: bool,
+    /// Whether `dualpi2` marks and drops at random.
+    pub random_marks: bool,
     /// Hosts of each conversation; a missing one is between hosts numbered 0.
     pub ends: Arc<[Ends]>,
     /// Forward headers of each conversation, without DSCP and ECN; empty if no filter uses them.
@@ -95,6 +97,7 @@ impl Setting {
             replication: 0,
             name: "queue/test".to_owned(),
             is_root: true,
+            random_marks: false,
             ends: Arc::default(),
             headers: Arc::default(),
         }

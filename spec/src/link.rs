@@ -44,6 +44,12 @@ table! {
         "qdisc", Value::Qdisc, OrDefault,
         "Queue discipline at each end, in the syntax that follows `tc qdisc add dev X root`.";
 
+        #[serde(default, skip_serializing_if = "crate::is_false")]
+        random_marks: bool = false;
+        "random_marks", Value::Flag, OrAbsent,
+        "Whether `dualpi2` draws a number for each mark and drop, as Linux does; otherwise they are evenly \
+         spaced, as in the pseudocode of RFC 9332 (appendix A.1). The kernel always draws.";
+
         changes: Vec<Change> = Vec::new();
         "changes", Value::Changes, OrDefault,
         "Changes of rate, delay or loss at given times, in order.";

@@ -368,6 +368,12 @@ settings! {
      its host's devices, ip-link(8)): bursts of up to this number leave back to back. With 1 each \
      goes by itself";
 
+    #[serde(default, skip_serializing_if = "is_zero")]
+    min_tso_segs: u32 = 0;
+    "min_tso_segs", whole(1, GSO_MAX_SEGS as u64, "segments", 2), OrZero, Sender,
+    "Segments that go down at once at least, if the window and the data allow it, also where pacing would have \
+     fewer (`tcp_min_tso_segs`, 2 in Linux); by default 2, with `prague` 1 and with BBR as it says.";
+
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     handshake: bool = true;
     "handshake", Value::Flag, OrDefault, Fixed,
@@ -383,7 +389,7 @@ settings! {
 
     #[serde(default, skip_serializing_if = "EcnOptionUse::is_never")]
     ecn_option: EcnOptionUse = EcnOptionUse::Never;
-    "ecn_option", Value::Words(&["never", "minimum", "full", "persist"]), OrDefault, Fixed,
+    "ecn_option", Value::Words(&["never", "minimum", "full", "persist"]), OrDefault, Host,
     "Of accurate ECN: when the receiver sends its byte counters as a TCP option (RFC 9768 section 3.2.3), as \
      `tcp_ecn_option` 0 to 3 of Linux 6.18. `full`: on every acknowledgement of new data; `minimum`: where \
      marks begin or end, while they go on, and `ecn_option_beacon` times a round trip; `persist`: as \
@@ -391,13 +397,13 @@ settings! {
 
     #[serde(default = "beacons", skip_serializing_if = "is_beacons")]
     ecn_option_beacon: u32 = ECN_OPTION_BEACONS;
-    "ecn_option_beacon", whole(1, 3, "options a round trip", 1), OrDefault, Fixed,
+    "ecn_option_beacon", whole(1, 3, "options a round trip", 1), OrDefault, Host,
     "Of `ecn_option = \"minimum\"`: options in each round trip at least, while data arrive \
      (`tcp_ecn_option_beacon`).";
 
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     rtt_independence: bool = true;
-    "rtt_independence", Value::Flag, OrDefault, Fixed,
+    "rtt_independence", Value::Flag, OrDefault, Flow,
     "For `prague`: round trips below 25 ms count as 25 ms, from 500 round trips after slow start on \
      (draft-briscoe-iccrg-prague-congestion-control section 2.4.4). Linux's Prague of 2020 had it off.";
 
@@ -439,6 +445,10 @@ fn beacons() -> u32 {
 
 fn is_beacons(beacons: &u32) -> bool {
     *beacons == ECN_OPTION_BEACONS
+}
+
+fn is_zero(segments: &u32) -> bool {
+    *segments == 0
 }
 
 fn yes() -> bool {

@@ -342,7 +342,7 @@ impl Sender {
             pushes: PushMarks::default(),
             send_buffer: SendBuffer::new(tcp.send_buffer_bytes),
             small_queue: SmallQueue::new(tcp.small_queues),
-            bursts: Bursts::new(tcp.gso_max_segs),
+            bursts: Bursts::new(tcp.gso_max_segs, tcp.min_tso_segs),
             cca,
         }
     }

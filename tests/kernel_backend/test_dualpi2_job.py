@@ -12,8 +12,9 @@ from dumbbell.backends.kernel import capabilities
 from dumbbell.backends.kernel.cache import KernelInfo
 from dumbbell.backends.kernel.capabilities import USUAL, Capabilities, Dualpi2Options
 from dumbbell.backends.kernel.job import check_kernel_can, job
+from dumbbell.backends.kernel.observed_queues import watched_queues
 from dumbbell.errors import SpecError
-from dumbbell.spec import Experiment
+from dumbbell.spec import Experiment, Resolved
 
 L4S = Capabilities(frozenset({"prague"}), True, Dualpi2Options.BEFORE_LINUX)
 LINUX = Capabilities(frozenset(), True, Dualpi2Options.LINUX)
@@ -91,6 +92,89 @@ def test_accurate_ecn_is_a_setting_of_the_hosts() -> None:
     told = json.loads(job(experiment.resolved_json(), 0, Path("/out"), tools))
     for host in told["host_sysctl"]:
         assert {"path": "net/ipv4/tcp_ecn", "value": "3"} in host
+
+
+def sending(*settings: dict[str, Any]) -> Experiment:
+    """A flow with each of these settings of TCP, from one host to another."""
+    ends = {"from": "a", "to": "b", "source": {"kind": "greedy"}}
+    flows = [{"name": f"f{index}", **ends, "tcp": tcp} for index, tcp in enumerate(settings)]
+    link = {"a": "a", "b": "b", "rate": "10mbit", "delay": "10ms", "qdisc": AS_ITS_QUEUE}
+    return Experiment.read({"name": "l4s", "duration": "2s", "links": [link], "flows": flows})
+
+
+def settings_of(experiment: Experiment) -> tuple[dict[str, str], list[dict[str, str]]]:
+    """What the guest sets for all hosts, and for each of them."""
+    tools = {"ip": "/sbin/ip", "tc": "/sbin/tc"}
+    told = json.loads(job(experiment.resolved_json(), 0, Path("/out"), tools))
+    named = [{each["path"]: each["value"] for each in one} for one in told["host_sysctl"]]
+    return {each["path"]: each["value"] for each in told["sysctl"]}, named
+
+
+@pytest.mark.parametrize(("ecn", "value"), [(False, "0"), (True, "1"), ("accurate", "3")])
+def test_prague_leaves_ecn_to_the_other_flows(ecn: bool | str, value: str) -> None:
+    """It uses accurate ECN whatever its own key says, so that the hosts have what others ask."""
+    prague, cubic = {"congestion_control": "prague"}, {"ecn": ecn}
+    for flows in ((prague, cubic), (cubic, prague)):
+        experiment = sending(*flows)
+        check_kernel_can(experiment.resolved(), L4S)
+        for host in settings_of(experiment)[1]:
+            assert host["net/ipv4/tcp_ecn"] == value
+            assert host["net/ipv4/tcp_ecn_option"] == "0"
+
+
+def test_the_option_of_accurate_ecn_is_that_of_the_description() -> None:
+    for tcp in ({"congestion_control": "prague"}, {"ecn": "accurate"}):
+        full = sending({**tcp, "ecn_option": "full"})
+        check_kernel_can(full.resolved(), L4S)
+        _, (host, _) = settings_of(full)
+        assert host["net/ipv4/tcp_ecn_option"] == "2"
+        assert "net/ipv4/tcp_ecn_option_beacon" not in host
+        _, (host, _) = settings_of(
+            sending({**tcp, "ecn_option": "minimum", "ecn_option_beacon": 1})
+        )
+        assert host["net/ipv4/tcp_ecn_option"] == "1"
+        assert host["net/ipv4/tcp_ecn_option_beacon"] == "1"
+    # Kernels without accurate ECN have no such file.
+    _, (host, _) = settings_of(sending({"ecn": True}))
+    assert "net/ipv4/tcp_ecn_option" not in host
+    with pytest.raises(SpecError) as refused:
+        two = sending({"ecn": "accurate"}, {"ecn": "accurate", "ecn_option": "full"})
+        check_kernel_can(two.resolved(), L4S)
+    assert refused.value.path == "flows[1].tcp.ecn_option"
+
+
+def test_rtt_independence_is_a_parameter_of_its_module() -> None:
+    file = "/sys/module/tcp_prague/parameters/prague_rtt_scaling"
+    prague = {"congestion_control": "prague"}
+    assert file not in settings_of(sending(prague))[0]
+    off = sending({**prague, "rtt_independence": False}, {"congestion_control": "cubic"})
+    check_kernel_can(off.resolved(), L4S)
+    assert settings_of(off)[0][file] == "0"
+    with pytest.raises(SpecError, match="all flows share it") as refused:
+        check_kernel_can(sending(prague, {**prague, "rtt_independence": False}).resolved(), L4S)
+    assert refused.value.path == "flows[1].tcp.rtt_independence"
+
+
+def test_the_least_burst_is_a_setting_of_the_sender() -> None:
+    sender, receiver = settings_of(sending({"min_tso_segs": 3}))[1]
+    assert sender["net/ipv4/tcp_min_tso_segs"] == "3"
+    assert "net/ipv4/tcp_min_tso_segs" not in receiver
+    assert "net/ipv4/tcp_min_tso_segs" not in settings_of(sending({}))[1][0]
+    with pytest.raises(SpecError) as refused:
+        check_kernel_can(sending({}, {"min_tso_segs": 3}).resolved(), L4S)
+    assert refused.value.path == "flows[1].tcp.min_tso_segs"
+
+
+@pytest.mark.parametrize(
+    ("ecn", "is_watched"), [("not-ect", False), ("ect0", True), ("ect1", True)]
+)
+def test_marks_of_datagrams_are_seen_at_the_queue(ecn: str, is_watched: bool) -> None:
+    """A counter of the discipline counts what is marked by p' and by the step twice."""
+    source = {"kind": "cbr", "rate": "100pps", "size": "512B"}
+    flow = {"name": "f", "from": "a", "to": "b", "ecn": ecn, "source": source}
+    link = {"a": "a", "b": "b", "rate": "10mbit", "delay": "10ms", "qdisc": AS_ITS_QUEUE}
+    experiment = Experiment.read({"duration": "2s", "links": [link], "flows": [flow]})
+    assert watched_queues(Resolved(experiment.resolved())) == ({0} if is_watched else set())
 
 
 def _info(folder: Path) -> KernelInfo:

@@ -281,8 +281,11 @@ NETWORKS: dict[str, tuple[str, Sequence[dict[str, Any]], str | None]] = (
 )
 
 
-def experiment(qdisc: str, flows: Sequence[dict[str, Any]], rate: str | None = None) -> Experiment:
-    forward = {"qdisc": qdisc} | ({"rate": rate} if rate else {})
+def experiment(
+    qdisc: str, flows: Sequence[dict[str, Any]], rate: str | None = None, **keys: Any
+) -> Experiment:
+    """The flows through this queue; `keys` are further ones of its end of the link."""
+    forward = {"qdisc": qdisc, **keys} | ({"rate": rate} if rate else {})
     return Experiment.model_validate(
         {
             "duration": "20s",

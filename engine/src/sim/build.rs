@@ -124,6 +124,7 @@ impl Builder<'_> {
                 overhead_bytes: end.overhead_bytes,
                 mtu_bytes: end.mtu_bytes,
                 timer_hz: self.experiment.timer_hz,
+                random_marks: end.random_marks,
                 above: if end.has_transmitter() {
                     Above::Shaper
                 } else {

@@ -34,6 +34,7 @@ pub fn end(rate_bps: u64) -> LinkEnd {
         capture_flows: false,
         tso: false,
         gro_ns: None,
+        random_marks: false,
         police: None,
     }
 }

@@ -300,6 +300,7 @@ fn any_eventful_end() -> impl Strategy<Value = LinkEnd> {
                     capture_flows: false,
                     tso: false,
                     gro_ns: None,
+                    random_marks: false,
                     police: None,
                 }
             },

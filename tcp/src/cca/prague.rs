@@ -94,17 +94,17 @@ impl Prague {
             self.counted = AckedCounts::default();
             self.renewed = ack.now;
         }
-        if ack.una_pkts < self.end_pkts {
+        // A round trip that is over before a virtual one goes on until then: waiting for the end of the next
+        // would double the time at 22 ms.
+        let is_early = ack.now.saturating_sub(self.renewed) < self.virtual_rtt();
+        if ack.una_pkts < self.end_pkts || (is_early && self.is_independent()) {
             return;
         }
         self.end_pkts = ack.next_pkts;
         if !window.is_in_slow_start() {
             self.rounds = self.rounds.saturating_add(1);
         }
-        let is_due = ack.now.saturating_sub(self.renewed) >= self.virtual_rtt();
-        if is_due || !self.is_independent() {
-            self.renew_alpha(ack.now);
-        }
+        self.renew_alpha(ack.now);
     }
 
     /// Sets the window to a number of packets that need not be whole.
@@ -325,6 +325,34 @@ mod tests {
             assert_eq!(window.cwnd_pkts, left);
             prague.cut(&mut window, ms(126));
             assert_eq!(window.cwnd_pkts, left / 2);
+        }
+    }
+
+    /// An acknowledgement each millisecond over 22 ms: alpha is renewed every 25 ms, not every second round trip.
+    #[test]
+    fn alpha_is_renewed_once_a_virtual_round_trip() {
+        for (rounds, interval_ms) in [(500, 25), (0, 22)] {
+            let mut prague = prague();
+            let mut window = window(100, 1448);
+            (prague.rounds, prague.alpha) = (rounds, Some(0.5));
+            let mut renewed_ms = Vec::new();
+            for now_ms in 1..=100 {
+                let ack = Ack {
+                    una_pkts: now_ms,
+                    next_pkts: now_ms + 22,
+                    ..ack(ms(now_ms), 1, ms(22))
+                };
+                prague.on_ack(&mut window, &ack);
+                if prague.renewed == ms(now_ms) {
+                    renewed_ms.push(now_ms);
+                }
+            }
+            let between = renewed_ms.windows(2).map(|pair| pair[1] - pair[0]);
+            assert!(
+                between.clone().all(|gap| gap == interval_ms),
+                "{renewed_ms:?}"
+            );
+            assert!(between.count() >= 2, "{renewed_ms:?}");
         }
     }
 

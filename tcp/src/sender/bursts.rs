@@ -76,8 +76,9 @@ pub(super) enum Push {
 pub(super) struct Bursts {
     /// Maximum segments.
     most_segments: u32,
-    /// Minimum segments of a burst, unless the controller sets it (`tcp_min_tso_segs`).
-    least_segments: u32,
+    /// Minimum segments of a burst if the host sets it (`tcp_min_tso_segs`), also above the longest burst of a
+    /// controller; otherwise 0.
+    asked_segments: u32,
     /// Data written and not sent.
     pub(super) queue: WriteQueue,
     going: BurstProgress,
@@ -95,12 +96,12 @@ pub(super) struct Bursts {
 }
 
 impl Bursts {
-    /// None if each segment is sent individually.
-    pub(super) fn new(most_segments: u32) -> Option<Box<Bursts>> {
+    /// None if each segment is sent individually; `asked_segments` is 0 if the host sets no minimum.
+    pub(super) fn new(most_segments: u32, asked_segments: u32) -> Option<Box<Bursts>> {
         (most_segments > 1).then(|| {
             Box::new(Bursts {
                 most_segments,
-                least_segments: LEAST_SEGMENTS,
+                asked_segments,
                 queue: WriteQueue::default(),
                 going: BurstProgress::Nothing,
                 is_inside: false,
@@ -113,9 +114,9 @@ impl Bursts {
         })
     }
 
-    /// Sets the minimum segments of a burst.
+    /// Sets the minimum segments of a burst (`tcp_min_tso_segs`).
     pub(super) fn set_least_segments(&mut self, segments: u32) {
-        self.least_segments = segments;
+        self.asked_segments = segments;
     }
 
     /// Prefetches the next data to send.
@@ -296,7 +297,7 @@ impl Sender {
     }
 
     /// Maximum segments of a burst.
-    fn most_pkts(&self) -> u32 {
+    pub(super) fn most_pkts(&self) -> u32 {
         let Some(bursts) = &self.bursts else {
             return 1;
         };
@@ -309,9 +310,13 @@ impl Sender {
             bytes += LARGEST_BYTES >> shift;
         }
         let pkts = bytes.min(LARGEST_BYTES) / u64::from(self.settings.mss_bytes);
-        let by_controller = self.cca.least_burst_pkts(&self.window);
-        let least = by_controller.unwrap_or(bursts.least_segments);
+        let by_host = match bursts.asked_segments {
+            0 => LEAST_SEGMENTS,
+            asked => asked,
+        };
+        let least = self.cca.least_burst_pkts(&self.window).unwrap_or(by_host);
         let most = self.cca.most_burst_pkts(&self.window).unwrap_or(u32::MAX);
+        let most = most.max(bursts.asked_segments);
         (pkts as u32).max(least).min(bursts.most_segments).min(most)
     }
 

@@ -32,7 +32,7 @@ impl Sender {
         self
     }
 
-    /// Sends bursts of at least `segments` segments, where it makes bursts and its controller sets no other size
+    /// Sends bursts of at least `segments` segments, where it makes bursts and its controller sets no other minimum
     /// (`tcp_min_tso_segs`).
     pub fn with_least_burst_pkts(mut self, pkts: u32) -> Sender {
         if let Some(bursts) = &mut self.bursts {

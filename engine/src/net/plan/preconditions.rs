@@ -181,6 +181,7 @@ impl LinkFacts {
             loss_every_pkts,
             police,
             qdisc,
+            random_marks: _,
             changes,
             trace,
             record_packets,
@@ -322,6 +323,7 @@ mod tests {
             capture_flows: false,
             tso: false,
             gro_ns: None,
+            random_marks: false,
         }
     }
 

@@ -19,18 +19,23 @@ _FASTEST_BPS = 10_000_000_000
 _MORE_THAN_MEAN = 1.2
 """Upper bound of a random flow's packet count, relative to its mean."""
 
+_NOT_ECT = "not-ect"
+
 
 def watched_queues(resolved: Resolved) -> set[int]:
     """Queues at which packets are observed.
 
-    These are the queues to be captured, and those where packet times do not follow from a schedule.
+    These are the queues to be captured, those where packet times do not follow from a schedule, and
+    those of ECN-capable packets: a discipline's own counter also counts marks of packets that have
+    one already (``dualpi2``: by p' and then by the step; net/sched/sch_dualpi2.c).
     They do follow (guest/src/paths.rs) if a schedule of ours sends (neither TCP nor irtt nor a
     program), only one queue on the path delays packets, and nothing is lost or changes on the path.
     """
     ways: list[tuple[list[Queue], bool]] = []
     for sender in resolved.senders:
         is_unplanned = _waits_for_answers(sender) or _is_of_irtt(sender)
-        ways.append((resolved.route(sender.from_, sender.to), is_unplanned))
+        way = resolved.route(sender.from_, sender.to)
+        ways.append((way, is_unplanned or _may_be_marked(sender)))
         if is_unplanned or isinstance(sender, Probe):
             ways.append((resolved.route(sender.to, sender.from_), is_unplanned))
     programs = programs_of(resolved.mapping)
@@ -50,6 +55,10 @@ def watched_queues(resolved: Resolved) -> set[int]:
 
 def _waits_for_answers(sender: Sender) -> bool:
     return isinstance(sender, Flow) and sender.transport == "tcp"
+
+
+def _may_be_marked(sender: Sender) -> bool:
+    return isinstance(sender, Flow) and sender.mapping.get("ecn", _NOT_ECT) != _NOT_ECT
 
 
 def _is_of_irtt(sender: Sender) -> bool:

@@ -5,9 +5,12 @@
 | `congestion_control` | ``TCP_CONGESTION`` at both ends; a C file's at the sender's alone |
 | ``linux:NAME`` | the kernel's own NAME |
 | `sack`, `rack`, `timestamps`, `ecn` | ``net.ipv4.tcp_*`` of both hosts, for all their flows |
+| `ecn_option`, `ecn_option_beacon` | the same, for those with accurate ECN |
+| `min_tso_segs` | the same of the sender |
 | `initial_window`, `min_rto` | ``initcwnd`` and ``rto_min`` of the sender's route |
 | `delayed_ack = false` | ``quickack`` of the receiver's route |
 | `hystart` | the parameter of tcp_cubic: alike for all flows |
+| `rtt_independence` | the parameter `prague_rtt_scaling` of tcp_prague: alike for all flows |
 | `pacing = true` | ``SO_MAX_PACING_RATE``, which switches TCP's own pacing on |
 | `send_buffer`, `receive_window` | ``SO_SNDBUFFORCE``, ``TCP_WINDOW_CLAMP`` |
 
@@ -40,7 +43,16 @@ smaller ones.
 
 _ACCURATE_ECN = "3"
 """Of ``net.ipv4.tcp_ecn``: accurate ECN is asked for and accepted (ip-sysctl of Linux 6.18)."""
-_HYSTART = "/sys/module/tcp_cubic/parameters/hystart"
+_ECN_OPTIONS = ("never", "minimum", "full", "persist")
+"""Of ``net.ipv4.tcp_ecn_option``, from 0 on; kernels of the L4S team have no ``persist``."""
+_ACCURATE_BY_ITSELF = frozenset({"prague"})
+"""Controllers that use accurate ECN whatever `ecn` says (``TCP_CONG_NEEDS_ACCECN``)."""
+_OF_ACCURATE_ECN = frozenset({"ecn_option", "ecn_option_beacon"})
+_OF_CONTROLLERS = (
+    ("cubic", "hystart", "/sys/module/tcp_cubic/parameters/hystart"),
+    ("prague", "rtt_independence", "/sys/module/tcp_prague/parameters/prague_rtt_scaling"),
+)
+"""Settings that are a parameter of a controller's module: 0 switches off."""
 _BY_KERNEL: Mapping[str, Sequence[Key]] = {
     kernel: [each for each in SETTINGS.values() if each.kernel == kernel]
     for kernel in ("host", "sender", "way", "fixed")
@@ -85,18 +97,39 @@ def check_tcp(resolved: Mapping[str, Any], has: Capabilities = USUAL) -> None:
             *(
                 (each, ("host", each.name, host))
                 for each in _BY_KERNEL["host"]
+                if _heeds(tcp, each)
                 for host in (flow.from_, flow.to)
             ),
             *((each, ("way", each.name, flow.from_, flow.to)) for each in _BY_KERNEL["way"]),
         ]
-        if controller == "cubic":
-            shared.append((SETTINGS["hystart"], ("all", "hystart")))
+        shared += [
+            (SETTINGS[key], ("all", key)) for name, key, _ in _OF_CONTROLLERS if name == controller
+        ]
         for setting, place in shared:
-            found = tcp[setting.resolved]
+            found = tcp.get(setting.resolved, setting.default)
             other, first = seen.setdefault(place, (flow.name, found))
             if found != first:
-                allowed = f"{first} as in {other}: on the kernel flows of one {place[0]} share it"
-                raise SpecError(f"{path}.{setting.name}", str(found), allowed)
+                allowed = (
+                    f"{_written(first)} as in {other}: on the kernel "
+                    f"{'all flows' if place[0] == 'all' else f'flows of one {place[0]}'} share it"
+                )
+                raise SpecError(f"{path}.{setting.name}", _written(found), allowed)
+
+
+def _written(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _heeds(tcp: Mapping[str, Any], setting: Key) -> bool:
+    """Whether a flow heeds a setting that its hosts have for all their flows."""
+    if setting.name == "ecn":
+        return own_name(tcp["congestion_control"]) not in _ACCURATE_BY_ITSELF
+    return setting.name not in _OF_ACCURATE_ECN or _uses_accurate_ecn(tcp)
+
+
+def _uses_accurate_ecn(tcp: Mapping[str, Any]) -> bool:
+    by_itself = own_name(tcp["congestion_control"]) in _ACCURATE_BY_ITSELF
+    return by_itself or tcp["ecn"] == "accurate"
 
 
 def _checked_controller(path: str, tcp: Mapping[str, Any], has: Capabilities) -> str:
@@ -129,28 +162,53 @@ def gso_max_segs(resolved: Mapping[str, Any], host: str) -> int:
 
 def host_settings(resolved: Mapping[str, Any], host: str) -> dict[str, str]:
     """Values of one host's files under /proc/sys."""
-    for _, flow, tcp in _tcp_flows(resolved):
-        if host in (flow.from_, flow.to):
-            return {
-                "net/ipv4/tcp_sack": _bit(tcp.sack),
-                "net/ipv4/tcp_timestamps": _bit(tcp.timestamps),
-                "net/ipv4/tcp_ecn": (
-                    _ACCURATE_ECN if tcp.ecn == "accurate" else _bit(tcp.ecn is True)
-                ),
-                "net/ipv4/tcp_recovery": _bit(tcp.rack),
-                # Tail loss probes, which are part of RACK-TLP (RFC 8985).
-                "net/ipv4/tcp_early_retrans": "3" if tcp.rack else "0",
-            }
-    return {}
+    sent = [tcp for _, flow, tcp in _tcp_flows(resolved) if host == flow.from_]
+    flows = [tcp for _, flow, tcp in _tcp_flows(resolved) if host in (flow.from_, flow.to)]
+    if not flows:
+        return {}
+    tcp = flows[0]
+    ecn = next((each.ecn for each in flows if _heeds(each.mapping, SETTINGS["ecn"])), tcp.ecn)
+    counted = next((each.mapping for each in flows if _uses_accurate_ecn(each.mapping)), None)
+    return {
+        "net/ipv4/tcp_sack": _bit(tcp.sack),
+        "net/ipv4/tcp_timestamps": _bit(tcp.timestamps),
+        "net/ipv4/tcp_ecn": _ACCURATE_ECN if ecn == "accurate" else _bit(ecn is True),
+        "net/ipv4/tcp_recovery": _bit(tcp.rack),
+        # Tail loss probes, which are part of RACK-TLP (RFC 8985).
+        "net/ipv4/tcp_early_retrans": "3" if tcp.rack else "0",
+        **({} if counted is None else _ecn_option(counted)),
+        **_least_burst(sent),
+    }
+
+
+def _least_burst(sent: Sequence[TcpSettings]) -> dict[str, str]:
+    """Of a host that sends these flows, which all ask for the same."""
+    least = sent[0].mapping.get("min_tso_segs", 0) if sent else 0
+    return {"net/ipv4/tcp_min_tso_segs": str(least)} if least else {}
+
+
+def _ecn_option(tcp: Mapping[str, Any]) -> dict[str, str]:
+    option, beacon = (
+        tcp.get(each.resolved, each.default)
+        for each in (SETTINGS["ecn_option"], SETTINGS["ecn_option_beacon"])
+    )
+    settings = {"net/ipv4/tcp_ecn_option": str(_ECN_OPTIONS.index(option))}
+    # Only this one heeds it; kernels of the L4S team know 0 and 1 alone.
+    if option == "minimum":
+        settings["net/ipv4/tcp_ecn_option_beacon"] = str(beacon)
+    return settings
 
 
 def common_settings(resolved: Mapping[str, Any]) -> dict[str, str]:
     """Values of the kernel-wide files, with the buffers of an ordinary machine."""
-    off = any(
-        not tcp.hystart and own_name(tcp.congestion_control) == "cubic"
+    off = {
+        file: "0"
         for _, _, tcp in _tcp_flows(resolved)
-    )
-    return BUFFERS | ({_HYSTART: "0"} if off else {})
+        for controller, key, file in _OF_CONTROLLERS
+        if own_name(tcp.congestion_control) == controller
+        and not tcp.mapping.get(SETTINGS[key].resolved, True)
+    }
+    return BUFFERS | off
 
 
 def route_options(resolved: Mapping[str, Any], start: str, end: str, mtu_bytes: int | None) -> str:
