@@ -86,6 +86,8 @@ def check_command(
     also if one is undecided. For a folder: 0 the same numbers and verdicts, 1 not. 2 bad input.
     """
     from dumbbell.cli.check.checking import CheckOptions, run_check
+    from dumbbell.cli.check.dossier import check_dossier
+    from dumbbell.judge.kept_dossier import is_dossier
     from dumbbell.spec.native import allowing_native
 
     asked = CheckOptions(
@@ -107,5 +109,6 @@ def check_command(
         storing=StoreOptions(store, not no_store, resume, keep_tables, shard),
     )
     with allowing_native(allow_native):
-        status = run_check(asked, sentences_console(as_json=as_json))
+        run = check_dossier if is_dossier(target) else run_check
+        status = run(asked, sentences_console(as_json=as_json))
     raise typer.Exit(status)
