@@ -21,6 +21,7 @@ from dumbbell.compare.checking.bundle import CLAIMS, bundle_files
 from dumbbell.errors import SpecError
 from dumbbell.folders import write_content
 from dumbbell.judge.kept_dossier import LISTED, SECTIONS_FOLDER, read_dossier
+from dumbbell.judge.repeated import made_again
 from dumbbell.report.folder import REPORT
 from small_dossiers import SHORT
 
@@ -235,6 +236,29 @@ def test_a_damaged_list_of_the_page_is_refused(text: str, copy: Path) -> None:
     (copy / REPORT.marker).write_text(text)
     with pytest.raises(SpecError, match=REPORT.marker):
         read_dossier(copy)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "told"),
+    [
+        ("controller", "bbr", "existing/experiment.toml, line "),
+        ("controller", "bbbr", "did you mean 'bbr'"),
+        ("against", ["reno"], "existing/experiment.toml, line "),
+        ("depth", "full", "tail-drop/experiment.toml, line "),
+        ("suite", "nsprf", "did you mean 'nsperf'"),
+        ("suite", "ccperf", "existing: dumbbell "),
+    ],
+)
+def test_another_request_is_named_before_any_run(
+    key: str, value: object, told: str, copy: Path, tmp_path: Path
+) -> None:
+    content = json.loads((copy / LISTED).read_text())
+    (copy / LISTED).write_text(json.dumps({**content, key: value}))
+    place = tmp_path / "again"
+    place.mkdir()
+    found = made_again(read_dossier(copy), {}, place)
+    assert not found.is_same
+    assert any(told in each for each in found.descriptions), found.descriptions
 
 
 @pytest.mark.slow

@@ -45,7 +45,7 @@ class _Listed(_File):
     format: Literal[1]
     dumbbell: str
     controller: str
-    against: list[str]
+    against: list[str] = Field(max_length=100)
     depth: Literal["quick", "full"]
     suite: str = RFC_9743.id
     sections: dict[str, dict[str, str]] = Field(min_length=1, max_length=100)
