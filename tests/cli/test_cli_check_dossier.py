@@ -271,6 +271,7 @@ def test_what_nobody_changed_is_made_again_to_the_same_bytes(
     code, out, _ = dumbbell("check", str(copy), "--json")
     assert code == 0
     told = json.loads(out)
+    assert told["digest_is_of_files"]
     assert told["made_again"] == {"descriptions": [], "files": [], "not_compared": ""}
 
 
@@ -285,6 +286,7 @@ def test_a_damaged_section_is_named_and_the_others_are_repeated(
     assert "existing: not repeated: " in out
     assert "tail-drop: 6 replications" in out
     assert "not compared: existing could not be repeated" in out
+    assert "SHA-256 of the sections before they were changed: " in out
     assert "\x1b" not in out
 
 

@@ -23,7 +23,7 @@ from dumbbell.cli.terminal.json_text import json_text
 from dumbbell.cli.terminal.output import say
 from dumbbell.compare.checking import Checked
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
-from dumbbell.judge.kept_dossier import LISTED, SECTIONS_FOLDER, read_dossier
+from dumbbell.judge.kept_dossier import SECTIONS_FOLDER, read_dossier
 from dumbbell.judge.repeated import MadeAgain, made_again
 from dumbbell.replication import Interrupted
 
@@ -49,7 +49,7 @@ def check_dossier(asked: CheckOptions, console: Console) -> int:
     may_use_bytes = memory_bytes(asked.memory)
     kept = read_dossier(asked.target)
     if kept.changed and not asked.as_json:
-        console.print(Text(f"files: not those of {LISTED}", style="bold red"))
+        console.print(Text("files: not as they were written", style="bold red"))
         print_sentences(list(kept.changed.values()), console)
     statuses = [EXIT_CONTRADICTED_OR_FAILED if kept.changed else EXIT_DONE]
     told: dict[str, Any] = {}
@@ -72,12 +72,18 @@ def check_dossier(asked: CheckOptions, console: Console) -> int:
     statuses.append(EXIT_DONE if made.is_same else EXIT_CONTRADICTED_OR_FAILED)
     if asked.as_json:
         changed = list(kept.changed.values())
-        found = {"digest": kept.digest, "changed": changed, "made_again": asdict(made)}
+        found = {
+            "digest": kept.digest,
+            "digest_is_of_files": not any(map(kept.is_changed, kept.sections)),
+            "changed": changed,
+            "made_again": asdict(made),
+        }
         say(json_text({**found, "sections": told}))
     else:
         _print(made, console)
         # As printed by badge and summary.
-        console.print(Text(f"SHA-256 of the sections: {kept.digest}"), soft_wrap=True)
+        when = " before they were changed" if any(map(kept.is_changed, kept.sections)) else ""
+        console.print(Text(f"SHA-256 of the sections{when}: {kept.digest}"), soft_wrap=True)
     return max(statuses)
 
 
