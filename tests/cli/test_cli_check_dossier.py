@@ -405,7 +405,10 @@ def test_a_dossier_without_the_kernel_takes_away_the_cells_of_an_earlier_one(
     assert sorted(each.name for each in (folder / SECTIONS_FOLDER).iterdir()) == [*names]
     own = folder / SECTIONS_FOLDER / "existing-kernel" / "notes.txt"
     own.write_text("mine")
+    damaged = folder / SECTIONS_FOLDER / "damaged"
+    damaged.mkdir()
+    (damaged / REPORT.marker).write_text("{")
     judged(folder, "bbr")
     left = sorted(each.name for each in (folder / SECTIONS_FOLDER).iterdir())
-    assert left == ["existing", "existing-kernel", "tail-drop"]
+    assert left == ["damaged", "existing", "existing-kernel", "tail-drop"]
     assert own.read_text() == "mine"

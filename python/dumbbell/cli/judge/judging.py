@@ -121,7 +121,10 @@ def _remove_earlier(above: Path, sections: Collection[str]) -> None:
     for folder in sorted(above.iterdir()) if above.is_dir() else ():
         if folder.name in sections or folder.is_symlink():
             continue
-        manifest = read_manifest(folder, REPORT)
+        try:
+            manifest = read_manifest(folder, REPORT)
+        except (ValueError, OSError):
+            continue  # it is not what was written
         names = {each.relative_to(folder).as_posix() for each in folder.rglob("*")}
         if manifest is not None and all(
             manifest.is_ours(folder, name) for name in names - {REPORT.marker}
