@@ -115,13 +115,14 @@ def read_dossier(folder: Path) -> KeptDossier:
         for name, digest in {**of_page, **digests}.items()
         if (sentence := _difference(folder / name, name, digest))
     }
-    if not of_page:
-        changed[REPORT.marker] = f"{REPORT.marker} is missing: it lists the page and its pictures"
     known = {*digests, *of_page, LISTED, REPORT.marker}
     known |= {f"{SECTIONS_FOLDER}/{each}/{REPORT.marker}" for each in content.sections}
-    changed |= {
-        name: f"{name} was added: no list has it" for name in _files_in(folder) if name not in known
-    }
+    added = [name for name in _files_in(folder) if name not in known]
+    if not of_page:
+        changed[REPORT.marker] = f"{REPORT.marker} is missing: it lists the page and its figures"
+        # Without it, nothing tells the page's files from others.
+        added = [name for name in added if name.startswith(f"{SECTIONS_FOLDER}/")]
+    changed |= {name: f"{name} was added: no list has it" for name in added}
     return KeptDossier(
         folder,
         content.dumbbell,
