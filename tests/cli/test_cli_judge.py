@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import signal
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from dumbbell.judge.dossier import Dossier, judge_controller
 from dumbbell.judge.kept_dossier import sections_digest
 from dumbbell.judge.nsperf.random_loss import RANDOM_LOSS
 from dumbbell.judge.request import JudgeRequest
+from dumbbell.replication.progress import Progress
 from small_dossiers import SHORT, shortened
 
 pytestmark = pytest.mark.programs
@@ -255,23 +257,60 @@ def test_a_league_has_all_and_those_that_are_named(dumbbell: Dumbbell, tmp_path:
     assert all(set(each["points"]) == {"bbr", "cubic", "vegas"} for each in told["scenarios"])
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("two_natives")
-def test_a_league_that_is_stopped_leaves_nothing_half_done_and_goes_on(
+def test_a_league_stopped_by_ctrl_c_goes_on_to_the_same_bytes(
     dumbbell: Dumbbell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def stopped(about: JudgeRequest, *args: object, **keys: object) -> Dossier:
-        found = judge_controller(about, *args, **keys)  # type: ignore[arg-type]
-        return replace(found, interrupted=about.controller == "vegas")
+    sent: list[Progress] = []
 
-    words = ("judge", "--all", "--against", "reno", "--out", "league")
+    def stopped(about: JudgeRequest, *args: object, **keys: object) -> Dossier:
+        """Ctrl-C in the middle of the first section of the second controller."""
+
+        def shown(progress: Progress) -> None:
+            # A second one would end the process at once.
+            if 0 < progress.done < progress.total and not sent:
+                sent.append(progress)
+                os.kill(os.getpid(), signal.SIGINT)
+
+        if about.controller == "vegas":
+            keys["on_progress"] = shown
+        return judge_controller(about, *args, **keys)  # type: ignore[arg-type]
+
+    words = ("judge", "--all", "--against", "reno", "--jobs", "1")
+    resumed = (*words, "--store", "kept", "--out", "resumed")
     with monkeypatch.context() as patch:
         patch.setattr("dumbbell.cli.judge.running.judge_controller", stopped)
-        code, out, err = dumbbell(*words)
+        code, out, err = dumbbell(*resumed)
     assert code == 130
     assert "the same command goes on from here" in out + err
-    assert not (tmp_path / "league" / "index.html").exists()
-    assert dumbbell(*words)[0] == 0
-    assert (tmp_path / "league" / "index.html").exists()
+    assert not (tmp_path / "resumed").exists()
+    code, out, err = dumbbell(*resumed)
+    assert code == 0
+    # What was done before it was stopped is not repeated: the first controller, and not all runs
+    # of the second.
+    assert re.search(r"^cubic: (\d+) of \1 runs are in kept", err, re.MULTILINE)
+    found = re.search(r"^vegas: (\d+) of (\d+) runs are in kept", err, re.MULTILINE)
+    assert found is None or int(found[1]) < int(found[2])
+    code, whole, _ = dumbbell(*words, "--no-store", "--out", "whole")
+    assert code == 0
+    assert whole.replace("whole/", "resumed/") == out
+    apart = {"provenance.json", ".dumbbell-report"}
+
+    def files(folder: Path) -> dict[str, bytes]:
+        return {
+            str(each.relative_to(folder)): each.read_bytes()
+            for each in sorted(folder.rglob("*"))
+            if each.is_file() and each.name not in apart
+        }
+
+    one, other = files(tmp_path / "resumed"), files(tmp_path / "whole")
+    assert {"index.html", "league.csv", "league.tex", "points.csv", "numbers.csv"} <= set(one)
+    assert one.keys() == other.keys()
+    assert [name for name in one if one[name] != other[name]] == []
+    as_json = [dumbbell(*words, *each, "--json") for each in (("--store", "kept"), ("--no-store",))]
+    assert as_json[0][0] == 0
+    assert as_json[0][:2] == as_json[1][:2]
 
 
 @pytest.mark.parametrize(

@@ -190,6 +190,21 @@ def test_thirty_of_whom_five_mean_harm(tmp_path: Path) -> None:
         "hog.py": "failed",
         "printer.py": "marked",
     }
+    league = (tmp_path / "marks/index.html").read_text()
+    for name, why in (
+        ("bomb", "CPU time"),
+        ("reader", "/etc/passwd"),
+        ("loop", "CPU time"),
+        ("hog", "MemoryError"),
+        ("printer", "&lt;script&gt;alert"),
+    ):
+        assert f"students/{name}.html" in league
+        assert why in (tmp_path / f"marks/students/{name}.html").read_text()
+    # The same bytes a second time: pages, ranking and marks, those of the hostile ones too.
+    assert judge_course(handed_in, course, tmp_path / "again", json=False) == 0
+    first = files_of(tmp_path / "marks")
+    assert len(first) == 30 + 2
+    assert first == files_of(tmp_path / "again")
     alone, apart = tmp_path / "alone", tmp_path / "apart"
     alone.mkdir()
     some = ["student-00.py", "student-14.py", "student-24.c"]

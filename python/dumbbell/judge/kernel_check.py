@@ -32,7 +32,7 @@ from dumbbell.judge.dossier import (
     judge_controller,
     write_experiments,
 )
-from dumbbell.judge.request import Depth
+from dumbbell.judge.request import Depth, JudgeRequest
 from dumbbell.judge.section import Expectation, Section, Trial
 
 MOST_WALL_S = 120.0
@@ -132,19 +132,20 @@ def check_on_kernel(
     Raises:
         KernelMissingError: The kernel was not built.
     """
-    request = replace(dossier.request, depth=Depth.QUICK)
-    done: list[SectionResult] = []
-    compared: list[Compared] = []
+    done: list[tuple[SectionResult, SectionResult]] = []
     not_run: dict[str, str] = {}
     for found in dossier.found:
-        section = section_on_kernel(found)
-        if section is None:
-            not_run[found.section.title] = "no number of it has a threshold"
-            continue
         try:
-            written = write_experiments(request, folder, [section])
+            written = written_for_kernel(found, dossier.request, folder)
+            if written is None:
+                not_run[found.section.title] = "no number of it has a threshold"
+                continue
             there = judge_controller(
-                request, written, backends=(KERNEL,), executor_of=executor_of, **running
+                _request(dossier.request),
+                [written],
+                backends=(KERNEL,),
+                executor_of=executor_of,
+                **running,
             )
         except (SpecError, RunError) as error:
             not_run[found.section.title] = str(error)
@@ -155,11 +156,50 @@ def check_on_kernel(
         if failed := result.checked.comparison.failed:
             not_run[found.section.title] = str(failed[0].error)
             continue
-        done.append(result)
-        compared += _compared(found, result)
+        done.append((found, result))
+    return compared_with_kernel(done, not_run)
+
+
+def written_for_kernel(
+    found: SectionResult, request: JudgeRequest, folder: Path
+) -> WrittenSection | None:
+    """The experiment of `section_on_kernel` in a file; None if nothing decides the section.
+
+    Args:
+        found: The section in the simulator.
+        request: What was asked for.
+        folder: Folder of the experiments' files.
+
+    Raises:
+        KernelMissingError: The kernel was not built.
+    """
+    section = section_on_kernel(found)
+    if section is None:
+        return None
+    (written,) = write_experiments(_request(request), folder, [section])
+    return written
+
+
+def compared_with_kernel(
+    done: Sequence[tuple[SectionResult, SectionResult]], not_run: Mapping[str, str]
+) -> KernelCheck:
+    """The comparison of sections in the simulator with their cells on the kernel.
+
+    Args:
+        done: Results of each section in the simulator, and of its cell on the kernel.
+        not_run: See `KernelCheck`.
+    """
+    compared = [each for here, there in done for each in _compared(here, there)]
     return KernelCheck(
-        tuple(done), tuple(sorted(compared, key=lambda each: not each.differs)), not_run
+        tuple(there for _, there in done),
+        tuple(sorted(compared, key=lambda each: not each.differs)),
+        not_run,
     )
+
+
+def _request(asked: JudgeRequest) -> JudgeRequest:
+    """Runs on the kernel are as many as in a quick dossier."""
+    return replace(asked, depth=Depth.QUICK)
 
 
 def _compared(here: SectionResult, there: SectionResult) -> Iterator[Compared]:

@@ -52,8 +52,8 @@ class _Columns:
 
 
 _COLUMNS: Mapping[ReferenceKind, _Columns] = {
-    ReferenceKind.NUMBER: _Columns(_MARGIN_PT + 36, 300, 130),
-    ReferenceKind.NAME: _Columns(_MARGIN_PT + 66, 372, 80),
+    ReferenceKind.NUMBER: _Columns(_MARGIN_PT + 36, 300, 115),
+    ReferenceKind.NAME: _Columns(_MARGIN_PT + 66, 372, 56),
 }
 
 

@@ -33,6 +33,9 @@ _LATEX = str.maketrans(
         "}": r"\}",
         "~": r"\textasciitilde{}",
         "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
         "–": "--",
         "−": "$-$",
     }
@@ -200,7 +203,9 @@ def latex_text(frame: pl.DataFrame, suite: Suite) -> str:
 
 def latex_row(cells: Sequence[str]) -> str:
     """Cells as a row of a LaTeX table, with special characters escaped."""
-    return " & ".join(printable(each).translate(_LATEX) for each in cells) + r" \\"
+    row = " & ".join(printable(each).translate(_LATEX) for each in cells) + r" \\"
+    # After the end of a row, a bracket or a star is an argument of it, even on the next line.
+    return "{}" + row if row.startswith(("[", "*")) else row
 
 
 def _or_none(value: float | None) -> float | None:

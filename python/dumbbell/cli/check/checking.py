@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.text import Text
 
 from dumbbell.backends import get_backend
-from dumbbell.backends.kernel.cache import KernelMissingError
 from dumbbell.claims import to_rows
 from dumbbell.cli.common.confirmation import agree_to_runs
 from dumbbell.cli.common.executor import executor_for
@@ -50,7 +49,6 @@ from dumbbell.compare.checking.bundle import (
 from dumbbell.compare.checking.page import check_report
 from dumbbell.compare.executing import ShareDone
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE, SpecError
-from dumbbell.judge.kept_dossier import SECTIONS_FOLDER, is_dossier, read_dossier
 from dumbbell.replication import Interrupted
 from dumbbell.report import claims_table
 from dumbbell.spec import Setting
@@ -91,13 +89,11 @@ def run_check(asked: CheckOptions, console: Console) -> int:
     for name in asked.backends:
         get_backend(name)
     may_use_bytes = memory_bytes(asked.memory)
-    if is_dossier(asked.target):
-        return _run_dossier_again(asked, may_use_bytes, console)
     if is_bundle(asked.target):
-        told, status = _run_again(asked, may_use_bytes, console)
-        if asked.as_json and told is not None:
-            say(json_text(told))
-        return status
+        again = run_again(asked, may_use_bytes, console)
+        if asked.as_json and again.told is not None:
+            say(json_text(again.told))
+        return again.status
     if asked.target.is_fifo():
         allowed = "a file: the folder of the result has a copy of it"
         raise SpecError(str(asked.target), "a pipe", allowed)
@@ -173,47 +169,40 @@ def _planned(claims: Asserted, asked: CheckOptions) -> PlannedCells:
     )
 
 
-def _run_dossier_again(asked: CheckOptions, may_use_bytes: int | None, console: Console) -> int:
-    """Repeat a dossier: check its files against its list, then repeat each section
-    (`_run_again`).
+@dataclass(frozen=True, slots=True)
+class RepeatedCheck:
+    """A check that was repeated from its folder.
+
+    Attributes:
+        told: Its JSON; None after a dry run, or if it was interrupted.
+        status: The exit status.
+        kept: What the folder has; None with the others.
+        checked: The repeated runs and verdicts; None with the others.
     """
-    for option, said in (("--out", asked.out), ("--dry-run", asked.dry_run)):
-        if said:
-            section = asked.target / SECTIONS_FOLDER
-            raise SpecError(option, "", f"of one section alone: a folder in {section}")
-    kept = read_dossier(asked.target)
-    if kept.changed and not asked.as_json:
-        console.print(Text("files: not those of the list", style="bold red"))
-        _list(kept.changed, console)
-    statuses = [EXIT_CONTRADICTED_OR_FAILED if kept.changed else EXIT_DONE]
-    sections = {}
-    for folder in kept.sections:
-        try:
-            told, status = _run_again(replace(asked, target=folder), may_use_bytes, console)
-        except KernelMissingError as error:
-            # The sections of the simulator can be repeated without it.
-            told, status = {"not_run": str(error)}, EXIT_DONE
-            if not asked.as_json:
-                console.print(Text(f"{folder.name}: not repeated: {error}", style="bold"))
-        if status == Interrupted.exit_code:
-            return status
-        sections[folder.name] = told
-        statuses.append(status)
-    if asked.as_json:
-        say(json_text({"digest": kept.digest, "changed": kept.changed, "sections": sections}))
-    else:
-        # As printed by badge and summary.
-        console.print(Text(f"SHA-256 of the sections: {kept.digest}"), soft_wrap=True)
-    return max(statuses)
+
+    told: dict[str, Any] | None
+    status: int
+    kept: KeptCheck | None = None
+    checked: Checked | None = None
 
 
-def _run_again(
-    asked: CheckOptions, may_use_bytes: int | None, console: Console
-) -> tuple[dict[str, Any] | None, int]:
-    """Repeat the check of a folder and compare numbers and verdicts; returns the JSON result."""
+def run_again(
+    asked: CheckOptions, may_use_bytes: int | None, console: Console, *, label: str = ""
+) -> RepeatedCheck:
+    """Repeat the check of a folder, and compare and print numbers and verdicts.
+
+    Args:
+        asked: The options.
+        may_use_bytes: Memory that all runs may use together.
+        console: Console for tables and sentences.
+        label: See `asserted`.
+
+    Raises:
+        SpecError: The folder holds no check, or it may not be repeated.
+    """
     _refuse_what_the_folder_says(asked)
     kept = read_bundle(asked.target)
-    claims = asserted(kept.description, kept.settings, replications=kept.replications)
+    claims = asserted(kept.description, kept.settings, replications=kept.replications, label=label)
     asked = replace(
         asked,
         backends=kept.backends,
@@ -225,11 +214,11 @@ def _run_again(
         storing=StoreOptions(is_wanted=False),
     )
     if asked.dry_run:
-        return None, _dry_run(claims, asked, may_use_bytes, console)
+        return RepeatedCheck(None, _dry_run(claims, asked, may_use_bytes, console))
     with _place(claims, asked) as place:
         checked = _run(claims, asked, may_use_bytes)
         if checked.comparison.interrupted:
-            return None, Interrupted.exit_code
+            return RepeatedCheck(None, Interrupted.exit_code)
         found = same(kept, checked)
         told = {
             **_json(checked),
@@ -241,9 +230,10 @@ def _run_again(
             _print(checked, console)
             _print_sameness(found, kept, checked, console)
         _write_page(checked, asked, place, console)
+    status = _status(checked, strict=True) if asked.strict else EXIT_DONE
     if not found.is_whole or checked.comparison.failed:
-        return told, EXIT_CONTRADICTED_OR_FAILED
-    return told, _status(checked, strict=True) if asked.strict else EXIT_DONE
+        status = EXIT_CONTRADICTED_OR_FAILED
+    return RepeatedCheck(told, status, kept, checked)
 
 
 def _refuse_what_the_folder_says(asked: CheckOptions) -> None:
@@ -390,12 +380,12 @@ def _print_sameness(
 ) -> None:
     if found.differing:
         console.print(Text("numbers: not those of the folder", style="bold red"))
-        _list(found.differing, console)
+        print_sentences(found.differing, console)
     else:
         console.print(Text(f"numbers: the same in all {found.runs} runs, by their digests"))
     if found.verdicts:
         console.print(Text("verdicts: not those of the folder", style="bold red"))
-        _list(found.verdicts, console)
+        print_sentences(found.verdicts, console)
     else:
         console.print(Text(f"verdicts: the same, all {len(checked.judged)}"))
     if found.version:
@@ -404,7 +394,8 @@ def _print_sameness(
         console.print(Text(f"made by dumbbell {kept.version}, run by {__version__}"))
 
 
-def _list(sentences: tuple[str, ...], console: Console) -> None:
+def print_sentences(sentences: Sequence[str], console: Console) -> None:
+    """Print the first sentences, and the number of the others."""
     for sentence in sentences[:_MOST_SENTENCES]:
         console.print(Text(f"  {sentence}"), soft_wrap=True)
     if len(sentences) > _MOST_SENTENCES:

@@ -86,6 +86,7 @@ def check_command(
     also if one is undecided. For a folder: 0 the same numbers and verdicts, 1 not. 2 bad input.
     """
     from dumbbell.cli.check.checking import CheckOptions, run_check
+    from dumbbell.judge.kept_dossier import is_dossier
     from dumbbell.spec.native import allowing_native
 
     asked = CheckOptions(
@@ -107,5 +108,11 @@ def check_command(
         storing=StoreOptions(store, not no_store, resume, keep_tables, shard),
     )
     with allowing_native(allow_native):
-        status = run_check(asked, sentences_console(as_json=as_json))
+        console = sentences_console(as_json=as_json)
+        if is_dossier(target):
+            from dumbbell.cli.check.dossier import check_dossier
+
+            status = check_dossier(asked, console)
+        else:
+            status = run_check(asked, console)
     raise typer.Exit(status)

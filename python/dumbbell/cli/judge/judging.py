@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -22,6 +23,7 @@ from dumbbell.cli.terminal.output import say, tell
 from dumbbell.cli.terminal.tables import print_table
 from dumbbell.errors import EXIT_CONTRADICTED_OR_FAILED, EXIT_DONE
 from dumbbell.folders import Content, write_content
+from dumbbell.folders.manifest import read_manifest
 from dumbbell.judge.dossier import Dossier, KernelCheck
 from dumbbell.judge.folder import dossier_files, section_files
 from dumbbell.judge.kept_dossier import SECTIONS_FOLDER
@@ -30,6 +32,7 @@ from dumbbell.judge.suites import DEFAULT_SUITE
 from dumbbell.judge.summary import SUMMARY
 from dumbbell.judge.words import answer, kernel_words, outcome_words, question, split_words
 from dumbbell.replication import Interrupted
+from dumbbell.report.folder import REPORT
 
 
 def run_judge(controller: str, asked: JudgeOptions, console: Console) -> int:
@@ -95,6 +98,7 @@ def _write(dossier: Dossier, place: PagePlace, console: Console) -> None:
     files = dossier_files(dossier, sections, partial(_pdf, place))
     place.write(dossier_report(dossier, files), {}, console)
     above = place.folder.folder / SECTIONS_FOLDER
+    _remove_earlier(above, sections)
     for name, files in sections.items():
         _write_section(report_folder(above / name, name, replace=True, tell=tell), files)
 
@@ -110,6 +114,22 @@ def _pdf(place: PagePlace, svg: str) -> bytes:
     except DrawingError as error:
         tell(str(error))
         return b""
+
+
+def _remove_earlier(above: Path, sections: Collection[str]) -> None:
+    """Remove sections of an earlier dossier that this one does not have, if they are unchanged."""
+    for folder in sorted(above.iterdir()) if above.is_dir() else ():
+        if folder.name in sections or folder.is_symlink():
+            continue
+        try:
+            manifest = read_manifest(folder, REPORT)
+        except (ValueError, OSError):
+            continue  # it is not what was written
+        names = {each.relative_to(folder).as_posix() for each in folder.rglob("*")}
+        if manifest is not None and all(
+            manifest.is_ours(folder, name) for name in names - {REPORT.marker}
+        ):
+            shutil.rmtree(folder)
 
 
 def _write_section(folder: Any, files: Mapping[str, Content]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from dumbbell.backends import Cancellation
@@ -102,7 +102,11 @@ class Checked:
 
 
 def asserted(
-    file: Path, settings: Sequence[Setting] = (), *, replications: int | None = None
+    file: Path,
+    settings: Sequence[Setting] = (),
+    *,
+    replications: int | None = None,
+    label: str = "",
 ) -> Asserted:
     """Read the claims of a file and fix their rules.
 
@@ -110,6 +114,8 @@ def asserted(
         file: A description with ``[[claim]]`` tables, and perhaps a sweep.
         settings: Values that replace those of the file in every cell.
         replications: Number of replications planned. With a single one no ensemble is used.
+        label: Label of the file's own cell, in place of the file's name without its ending. Not of
+            a sweep's cells.
 
     Raises:
         SpecError: The file or a claim is not allowed, or there is no claim.
@@ -125,6 +131,7 @@ def asserted(
         base, failed = [*swept.cells], [*swept.refused]
     else:
         base, failed = cells_of([(file, document, folder)], settings)
+        base = [replace(each, label=label or each.label) for each in base]
     source = f"claimed in {file.name}"
     # The set of cells decides whether an ensemble replaces randomness, and that decides the rule
     # for a printed number.
