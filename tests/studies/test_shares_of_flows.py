@@ -59,7 +59,8 @@ def test_the_kernel_runs_only_the_short_runs_of_panel_a() -> None:
     study = bbr_share.BbrShare(StudyOptions(quick=False, backends=("sim", "kernel")))
     asked = list(study.on_kernel())
     assert len(asked) == 42
-    assert {each.resolved()["duration_ns"] for each in asked} == {120_000_000_000}
+    lengths = [each.resolved()["duration_ns"] // 1_000_000_000 for each in asked]
+    assert [lengths.count(of) for of in (120, 240, 400)] == [37, 2, 3]
     assert {each.resolved()["guest"] for each in asked} == {"module"}
 
 

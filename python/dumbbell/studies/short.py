@@ -49,6 +49,9 @@ from dumbbell.tables import Run
 BACKENDS = {"sim": "simulator", "kernel": "Linux kernel"}
 FEWEST_TO_AGREE = 5
 """Runs of a backend by which `Agreement` decides."""
+SIM_RUNS = 4
+"""Runs in the simulator for each on the kernel, where shorter runs compare the backends: they cost
+little, and the difference of the means is then almost as sharp as the kernel's mean."""
 LEAST_MARGINS = {"1": 0.005, "ms": 0.5}
 """Margins of agreement by unit where the relative one is smaller."""
 Found = Replications[str, float]
@@ -103,7 +106,8 @@ class Trial:
         words: Explanation, a sentence beside the verdict.
         is_for_kernel: Whether the kernel can run it.
         compared: Experiments by which the backends are compared, where those of `arms` are too long
-            for the kernel; the kernel then runs only these, and both ``kernel_runs`` times.
+            for the kernel; the kernel then runs only these, ``kernel_runs`` times, and the
+            simulator `SIM_RUNS` times as often.
     """
 
     id: str
@@ -255,10 +259,15 @@ class ComparedPart(Part[Mapping[str, Found]]):
     def run(self, runner: Runner) -> Mapping[str, Found]:
         """See `Part`."""
         trial = self.trial
-        amount = Amount[str](trial.kernel_runs)
+        runs = {"sim": SIM_RUNS * trial.kernel_runs, "kernel": trial.kernel_runs}
         return {
             where: runner.replicate(
-                trial.compared, trial.number, amount, task=self.name, backend=where, keep=1
+                trial.compared,
+                trial.number,
+                Amount[str](runs[where]),
+                task=self.name,
+                backend=where,
+                keep=1,
             )
             for where in BACKENDS
         }
