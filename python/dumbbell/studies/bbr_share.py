@@ -123,7 +123,8 @@ def trial(seed: int, cell: Cell) -> Trial:
         beside=(Stated(model_mbps(cell), Origin.THEORY),),
         agreement=Agreement(relative=0.1, floor=0.1, unit="Mbit/s"),
         arms={f"{bdps} BDP": line(seed, cell)}, is_for_kernel=False,
-        compared={f"{compared_s} s": short} if name == "a" else {}, kernel_runs=kernel_runs,
+        compared={f"{bdps} BDP, {compared_s} s": short} if name == "a" else {},
+        kernel_runs=kernel_runs,
     )  # fmt: skip
 
 

@@ -407,13 +407,15 @@ class ShortStudy(Reproduction):
         finished = [part for part in self.finished() if isinstance(part, TrialPart | ComparedPart)]
         shown = {part.trial.id: next(iter(part.experiments.values())) for part in finished}
         said = self.said()
-        said["measured"] = f"{said['measured']} {self.agreed()}".strip()
+        said["measured"] = f"{said.get('measured', '')} {self.agreed()}".strip()
         report = self.collected(
             source=self.source,
             source_url=self.source_url,
             done=self.done,
             notes=self.notes,
-            topologies=[Topology.of(*next(iter(shown.items())))],
+            topologies=[
+                Topology.of(finished[0].trial.label or finished[0].name, next(iter(shown.values())))
+            ],
             commands={name: list(testbed_lines(each)) for name, each in shown.items()},
             **said,
         )
@@ -425,7 +427,7 @@ class ShortStudy(Reproduction):
         parts = [part for part in self.finished() if isinstance(part, ComparedPart)]
         rows = [
             ValueRow(
-                part.trial.label or part.trial.id,
+                f"{part.trial.label or part.trial.id}: {arm}",
                 part.trial.unit,
                 [student_interval(part.found[where].values(arm)) for where in BACKENDS],
             )
