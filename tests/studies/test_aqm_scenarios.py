@@ -9,6 +9,7 @@ import pytest
 
 from dumbbell import metrics
 from dumbbell.backends import simulate
+from dumbbell.studies import StudyOptions
 from dumbbell.studies import aqm_scenarios as scenarios
 from dumbbell.studies import staggered_flows as staggered
 from dumbbell.studies.one_line import QUEUE
@@ -126,3 +127,19 @@ def test_disciplines_are_compared_with_equal_tcp() -> None:
     assert (over["PIE, CUBIC"].above / over["PIE, CUBIC"].below).tolist() == [4.0, 4.0]
     shared = staggered.against_fq_codel(found)  # type: ignore[arg-type]
     assert (shared["PIE, CUBIC"].above / shared["PIE, CUBIC"].below).tolist() == [2.0, 1.0]
+
+
+def test_the_aqm_with_the_shortest_wait_is_advised_if_the_runs_decide_it() -> None:
+    options = StudyOptions(quick=True, replications=3, jobs=1)
+    study = staggered.StaggeredFlows(options)
+    study.parts = [part for part in study.parts if part.name in ("delay", "throughput")]
+    (advice,) = study.report().advice
+    waits = {
+        name: np.mean(study.finished_trials()[0].found.values(f"{name}, CUBIC"))
+        for name in staggered.DISCIPLINES
+    }
+    assert staggered.DISCIPLINES[min(waits, key=lambda name: waits[name])] == advice.setting
+    assert f"pfifo of 1000 packets {1e3 * waits['pfifo']:.0f} ms (3 runs)" in advice.because
+    without = staggered.StaggeredFlows(options)
+    without.parts = [part for part in without.parts if part.name == "delay"]
+    assert not without.report().advice
