@@ -59,7 +59,8 @@ def test_the_kernel_runs_only_the_short_runs_of_panel_a() -> None:
     study = bbr_share.BbrShare(StudyOptions(quick=False, backends=("sim", "kernel")))
     asked = list(study.on_kernel())
     assert len(asked) == 42
-    assert {each.resolved()["duration_ns"] for each in asked} == {120_000_000_000}
+    lengths = [each.resolved()["duration_ns"] // 1_000_000_000 for each in asked]
+    assert [lengths.count(of) for of in (120, 240, 400)] == [37, 2, 3]
     assert {each.resolved()["guest"] for each in asked} == {"module"}
 
 
@@ -69,6 +70,21 @@ def test_every_setting_of_the_deep_buffers_differs_from_the_notebooks() -> None:
     assert len({str(each) for each in made.values()}) == len(made) == 9 * 3
     told = made["as the notebook", "50 Mbit/s, 16 BDP"]
     assert told == bbr_share.line(1, ("b", 16, 1)).resolved()
+
+
+def test_the_kernel_has_the_rows_of_cubic_at_10_mbit() -> None:
+    study = l4s_adoption.L4sAdoption(StudyOptions(quick=True, backends=("kernel",)))
+    asked = list(study.on_kernel())
+    assert len(asked) == len(l4s_adoption.COMPARED) == 12
+    for each in asked:
+        resolved = each.resolved()
+        greedy = [flow["tcp"] for flow in resolved["flows"] if flow["tcp"]]
+        assert {tcp["congestion_control"] for tcp in greedy} == {"cubic"}
+        assert all(tcp["ecn"] and tcp["gso_max_segs"] == 1 for tcp in greedy)
+        assert (resolved["duration_ns"], resolved["warm_up_ns"]) == (120 * 10**9, 30 * 10**9)
+    runs = {each.id: each.kernel_runs for each in study.trials if each.compared}
+    assert {runs[id_] for id_ in runs if "pfifo" in id_} == {20}
+    assert {runs[id_] for id_ in runs if "fq_codel" in id_} == {5}
 
 
 def found_of(by_setting: dict[str, float]) -> Any:

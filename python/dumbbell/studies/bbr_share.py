@@ -18,10 +18,13 @@ from dumbbell.studies.settings import Settings, Sought
 from dumbbell.studies.short import ShortStudy, Trial
 from dumbbell.tables import Run
 
-FRAME, PAYLOAD = 1514, 1448
-"""Bytes of a full packet in the queue, and of its payload."""
-LENGTH_S, COUNTED_S, COMPARED_S = 1000.0, 400.0, 120.0
-"""Length of a run, of its last part that is counted, and of the runs beside the kernel."""
+FRAME, PAYLOAD, LENGTH_S, COUNTED_S = 1514, 1448, 1000.0, 400.0
+"""Bytes of a full packet and of its payload; length of a run and of the last part, the counted."""
+COMPARED = {
+    (16, 1): (240, 5), (16, 2): (240, 5), (32, 1): (400, 12), (32, 2): (400, 12),
+    (64, 1): (400, 20), (64, 2): (120, 60), (64, 4): (120, 8), (64, 8): (120, 8),
+}  # fmt: skip
+"""Seconds and runs beside the kernel where shares scatter, by buffer and BBR flows; else 120, 5."""
 BUFFERS = {"receive_window": "32MB", "send_buffer": "64MB"}
 """Linux's limits of 64 MB (``tcp_rmem``, ``tcp_wmem``): half of a receive buffer is window."""
 ROUNDING_MBPS, RUNS = 0.005, 10
@@ -108,35 +111,33 @@ def line(
 def trial(seed: int, cell: Cell) -> Trial:
     """Return a cell of the figure as a trial."""
     (low, high), panel, (name, bdps, flows) = printed(cell), PANELS[cell[0]], cell
-    short = line(seed, cell, length_s=COMPARED_S, tcp={})
+    compared_s, kernel_runs = COMPARED.get(cell[1:], (120, 5))
+    short = line(seed, cell, length_s=compared_s, tcp={})
     return Trial(
         id=cell_id(cell), label=f"{panel.words}, {flows} BBR",
         source=f"Sarpkaya, Srivastava, Fund and Panwar 2025, figure 2{name}",
         statement=f"{flows} BBR beside one {panel.words}, buffer {bdps} BDP: BBR's goodput",
         said=(low + high) / 2, number=partial(bbr_mbps, flows=flows), unit="Mbit/s", runs=RUNS,
-        rule=Published(
-            printed=(low + high) / 2, rounding=(high - low) / 2 + ROUNDING_MBPS, unit="Mbit/s"
-        ),
+        rule=Published(printed=(low + high) / 2, unit="Mbit/s",
+                       rounding=(high - low) / 2 + ROUNDING_MBPS),
         beside=(Stated(model_mbps(cell), Origin.THEORY),),
         agreement=Agreement(relative=0.1, floor=0.1, unit="Mbit/s"),
         arms={f"{bdps} BDP": line(seed, cell)}, is_for_kernel=False,
-        compared={f"{COMPARED_S:g} s": short} if name == "a" else {},
-        kernel_runs=5 if bdps < 16 else 10,  # shares behind deep buffers scatter
+        compared={f"{bdps} BDP, {compared_s} s": short} if name == "a" else {},
+        kernel_runs=kernel_runs,
     )  # fmt: skip
 
 
 DEEP: dict[str, Cell] = {
-    "10 Mbit/s, 64 BDP": ("a", 64, 1),
-    "50 Mbit/s, 16 BDP": ("b", 16, 1),
-    "50 Mbit/s, 64 BDP": ("b", 64, 1),
+    f"{PANELS[name].rate:g} Mbit/s, {bdps} BDP": (name, bdps, 1)
+    for name, bdps in (("a", 64), ("b", 16), ("b", 64))
 }
-SHORT: dict[str, Any] = {"length_s": COUNTED_S}
 USUAL: dict[str, Any] = {"tcp": {}}
 SETTINGS: dict[str, dict[str, Any]] = {
     "as the notebook": {},
     "windows of Linux, at most 6 MB": USUAL,
-    "the first 400 s": SHORT,
-    "6 MB, the first 400 s": USUAL | SHORT,
+    "the first 400 s": {"length_s": COUNTED_S},
+    "6 MB, the first 400 s": USUAL | {"length_s": COUNTED_S},
     "6 MB, losses of 1e-5": USUAL | {"loss": 1e-5},
     "losses of 1e-5": {"loss": 1e-5},
     "the other flow 5 s later": {"late": "5s"},
@@ -185,8 +186,8 @@ class BbrShare(ShortStudy):
         "first; bfifo with 1024 bytes a kb; socket buffers of up to 64 MB. With the 6 MB that "
         "Linux allows otherwise CUBIC is held by its window behind deep buffers at 50 Mbit/s.",
         "Here all flows start within the first second in random order, and ten small packets a "
-        "second make no two runs alike. The receive window is 32 MB throughout, not grown to it.",
-        "The kernel is compared with the simulator in 120 s of each cell of figure 2a.",
+        "second make no two runs alike. The receive window is 32 MB throughout, not grown to it. "
+        "The kernel has 120 s of each cell of figure 2a, or up to 400 s behind deep buffers.",
         "The text of the model's paper was not at hand. Its reasoning is taken from the first "
         "author's article on the blog of CMU's computer science department (2024), its equations "
         "(9 to 11) from code of others. It takes the queue for full and all flows for in step; at "
@@ -212,20 +213,20 @@ class BbrShare(ShortStudy):
             cells = [c for c in PRINTED if c[0] == name and c[2] == 1 and cell_id(c) in found]
             of = [found[cell_id(cell)].first_point for cell in cells]
             at, over = [cell[1] for cell in cells], 100 / panel.rate
-            words = f"beside {panel.other}, {panel.rate:g} Mbit/s"
             if cells:
+                words = f"beside {panel.other}, {panel.rate:g} Mbit/s"
                 edges = [over * each.low for each in of], [over * each.high for each in of]
                 curves.append(Curve(words, at, [over * each.value for each in of], *edges))
                 middles = [over * sum(printed(cell)) / 2 for cell in cells]
                 prints.append(Curve(f"printed, {words}", at, middles))
-        at = sorted({cell[1] for cell in PRINTED})
-        model = Curve("model", at, [10 * model_mbps(("a", each, 1)) for each in at])
+        at = sorted({bdps for _, bdps, _ in PRINTED})
+        model = Curve("model", at, [10 * model_mbps(("a", bdps, 1)) for bdps in at])
         plot = line_with_band(
             curves, x_title="Buffer (BDP)", y_title="Goodput of one BBR flow (% of the line)",
             theory=[model], published=prints, log_x=True,
         )  # fmt: skip
-        caption = "One BBR flow beside one other. Diamonds: the middle of the printed trials."
-        return Figure("share", *plot, caption, title="One BBR flow beside one of CUBIC or Reno")
+        title = "One BBR flow beside one of CUBIC or Reno"
+        return Figure("share", *plot, "Diamonds: the middle of the printed trials.", title=title)
 
     def said(self) -> dict[str, Any]:
         """See `ShortStudy`."""
@@ -236,13 +237,12 @@ class BbrShare(ShortStudy):
         if all(cell_id(cell) in found for cell in ends):
             got = [found[cell_id(cell)] for cell in ends]
             words = ["{:.2f} to {:.2f}".format(*printed(cell)) for cell in ends]
-            share = 100 * got[1] / PANELS["a"].rate
-            answer = f"The deepest buffer leaves one BBR flow {share:.0f} % of a line it shares."
+            answer = f"The deepest buffer leaves one BBR flow {10 * got[1]:.0f} % of the line."
             measured = f"Beside one {PANELS['a'].words} it gets {got[0]:.2f} Mbit/s behind 1 BDP "
             measured += f"and {got[1]:.2f} behind 64. Printed are {words[0]} and {words[1]}."
-        held = f"{cells.count(Verdict.REPRODUCED)} of {len(cells)} cells are reproduced."
+        held = cells.count(Verdict.REPRODUCED)
         return {
-            "summary": held if cells else self.agreed(),
+            "summary": f"{held} of {len(cells)} cells are reproduced." if cells else self.agreed(),
             "answer": answer, "measured": measured, "so": "The buffer decides who gets the line.",
         }  # fmt: skip
 
