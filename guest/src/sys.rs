@@ -6,7 +6,7 @@ mod pages;
 mod ring;
 mod tcp;
 
-pub use in_kernel::{Done, EndCount, InKernel, Next, Plan, RingMarks, Turn};
+pub use in_kernel::{Done, EndCount, InKernel, Next, Plan, PlannedDatagram, RingMarks, Turn};
 pub use pages::PagesAtOnce;
 pub use ring::{Frame, Ring, SOON};
 pub use tcp::TCP_INFO_BYTES;
