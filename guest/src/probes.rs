@@ -97,7 +97,7 @@ impl Probes {
 
     /// From now on the module sends, receives and answers for all probes but those of irtt.
     pub fn use_module(&mut self, module: Rc<TrafficModule>, all: &[spec::Probe]) {
-        let classes = all.iter().map(|probe| class(probe)).collect();
+        let classes = all.iter().map(class).collect();
         self.module = Some((module, classes));
     }
 

@@ -121,12 +121,10 @@ impl<'a> Traffic<'a> {
             .context(what)?;
         if let Some(module) = &job.traffic_module {
             let module = TrafficModule::load(module, &traffic.poll)?;
-            if !job.traffic_module_idle {
-                let module = Rc::new(module);
-                let probes = &experiment.probes;
-                traffic.probes.use_module(Rc::clone(&module), probes);
-                traffic.module = Some(module);
-            }
+            let module = Rc::new(module);
+            let probes = &experiment.probes;
+            traffic.probes.use_module(Rc::clone(&module), probes);
+            traffic.module = Some(module);
         }
         for host in 0..experiment.hosts.len() {
             hosts.enter(host)?;

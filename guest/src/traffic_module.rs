@@ -74,7 +74,7 @@ impl TrafficModule {
         let what = || format!("loading {}", module.display());
         controllers::print_faults()?;
         let file = File::open(module).context(what)?;
-        sys::load_module(&file).context(what)?;
+        sys::load_module(&file, c"start=1").context(what)?;
         let kernel = InKernel::open(PLACE).context(what)?;
         kernel.wait_also_for(poll).context(what)?;
         Ok(TrafficModule {

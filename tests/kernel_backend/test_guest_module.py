@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,7 +11,7 @@ import pytest
 from kernel_samples import network, ping
 
 from dumbbell.backends import Failure, get_backend, run_many, simulate
-from dumbbell.backends.kernel import backend, traffic
+from dumbbell.backends.kernel import traffic
 from dumbbell.backends.kernel.cache import find_kernel, how_to_build
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment
@@ -33,11 +32,12 @@ def networks(
     qdisc: str = "pfifo limit 50",
     rate: str = "10mbit",
     changes: Sequence[dict[str, Any]] = (),
+    loss: float = 0,
     **keys: Any,
 ) -> Experiment:
     given = {"duration": "4s", "sample_interval": "100ms", "flows": list(flows), **keys}
     link = {**BOTTLENECK, "qdisc": qdisc, "rate": rate, "record_packets": True}
-    link["changes"] = list(changes)
+    link |= {"changes": list(changes), "loss": loss}
     return network(link=link, **given)
 
 
@@ -63,8 +63,6 @@ RANDOM = networks(
     flow("b", source=GREEDY, tcp={"congestion_control": "bbr"}, start_jitter="100ms"),
     qdisc=RED,
 )
-"""Loading a module moves the kernel's own random numbers, as another seed does: of networks in
-which RED or BBR draw some, the packets are others."""
 SAME = {
     "one cubic": networks(flow("a", source=GREEDY)),
     "controllers that share a queue": networks(
@@ -155,6 +153,13 @@ SAME = {
             backward(ping(name="empty", kind="udp", interval="41ms", payload="0B")),
         ],
     ),
+    "random numbers of RED and BBR": RANDOM,
+    "random numbers of PIE and of losses": networks(
+        flow("a", source=GREEDY),
+        datagrams("u", EXPONENTIAL),
+        qdisc="pie limit 200",
+        loss=0.001,
+    ),
     "probes alone": networks(probes=[ping(interval="9ms"), ping(name="second", kind="udp")]),
 }
 
@@ -188,37 +193,17 @@ def test_linux_6_12_gives_the_packets_of_its_process(which: str) -> None:
     assert module.meta["digest"] == process.meta["digest"]
 
 
-def with_idle_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs of the module are runs of the process, beside a module that does nothing."""
-    make_job = backend.job
-
-    def job_with_idle_module(*given: Any, **keys: Any) -> str:
-        return json.dumps({**json.loads(make_job(*given, **keys)), "traffic_module_idle": True})
-
-    monkeypatch.setattr(backend, "job", job_with_idle_module)
-
-
-def test_captures_are_the_same_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_captures_are_the_same_files() -> None:
     captured = network(
         link={**BOTTLENECK, "rate": "50mbit", "qdisc": "fq_codel", "capture": True},
         duration="2s",
         flows=[flow("a", source=GREEDY)],
     )
-    module = by("module", captured)
     # Numbers of ports and packets are the kernel's random ones.
-    with_idle_module(monkeypatch)
-    process = by("module", captured)
+    process, module = by("process", captured), by("module", captured)
     assert process.files.keys() == module.files.keys() and process.files
     for name, file in process.files.items():
         assert file.path.read_bytes() == module.files[name].path.read_bytes()
-
-
-def test_only_the_random_numbers_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = by("module", RANDOM)
-    with_idle_module(monkeypatch)
-    process = by("module", RANDOM)
-    assert module.column("flows", "delivered_pkts").sum() > 2000
-    assert module.meta["digest"] == process.meta["digest"]
 
 
 def test_a_run_says_which_it_was() -> None:

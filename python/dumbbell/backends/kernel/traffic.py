@@ -37,7 +37,7 @@ endif
 
 
 def played_in_kernel(resolved: Mapping[str, Any]) -> dict[str, list[str]]:
-    """Names of the flows and probes for which the module reads and writes, as ``meta.json`` has them.
+    """Names of the flows and probes for which the module reads and writes, for ``meta.json``.
 
     Returns:
         ``flows_in_kernel`` and ``probes_in_kernel``; empty if the module is not used.

@@ -108,19 +108,29 @@ static const struct proc_ops proc_ops = {
 	.proc_lseek = noop_llseek,
 };
 
-static int __init load(void)
+/*
+ * Starts the module when process 1 loads it with the parameter "start". There is no init function:
+ * do_one_initcall() (init/main.c), which calls those, mixes the time into the kernel's random numbers, and
+ * RED, PIE, netem and BBR would draw others than without the module.
+ */
+static int start(const char *value, const struct kernel_param *parameter)
 {
+	if (zeros)
+		return -EBUSY;
 	zeros = kvzalloc(CHUNK, GFP_KERNEL);
 	if (!zeros)
 		return -ENOMEM;
 	prepare_timer();
 	if (!proc_create(DUMBBELL_TRAFFIC_NAME, 0600, NULL, &proc_ops))
 		return -ENOMEM;
+	/* Never unloaded: a guest lives for one run. */
+	__module_get(THIS_MODULE);
 	return 0;
 }
 
-/* The module is never unloaded: a guest lives for one run. */
-module_init(load);
+static const struct kernel_param_ops start_ops = { .set = start };
+
+module_param_cb(start, &start_ops, NULL, 0);
 MODULE_INFO(intree, "Y");
 MODULE_LICENSE("GPL");
 MODULE_DESCRIPTION("Reads and writes of dumbbell's flows and probes");
