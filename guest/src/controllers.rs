@@ -19,7 +19,7 @@ pub fn load(controllers: &[Controller], experiment: &mut Experiment) -> Result<(
     for controller in controllers {
         let what = || format!("loading {}", controller.module.display());
         let module = File::open(&controller.module).context(what)?;
-        sys::load_module(&module).context(what)?;
+        sys::load_module(&module, c"").context(what)?;
         for index in &controller.flows {
             let flow = experiment.flows.get_mut(*index);
             let tcp = flow.and_then(|flow| flow.tcp.as_mut());

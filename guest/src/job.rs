@@ -46,13 +46,9 @@ pub struct Job {
     /// Congestion controllers to load.
     #[serde(default)]
     pub controllers: Vec<Controller>,
-    /// Kernel module that reads and writes for TCP flows; None if process 1 does.
+    /// Kernel module that reads and writes for flows and probes; None if process 1 does.
     #[serde(default)]
     pub traffic_module: Option<PathBuf>,
-    /// Whether the module is loaded but not used. Loading a module changes the kernel's random numbers, so a
-    /// test that compares both modes loads it in both.
-    #[serde(default)]
-    pub traffic_module_idle: bool,
 }
 
 /// A congestion controller that is a kernel module.

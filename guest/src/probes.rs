@@ -5,15 +5,26 @@ use crate::error::{ErrorContext, GuestError};
 use crate::hosts::Hosts;
 use crate::irtt;
 use crate::messages;
-use crate::sys::{Poll, Socket};
+use crate::samples::Arrival;
+use crate::sys::{PlannedDatagram, Poll, Socket};
+use crate::traffic_module::TrafficModule;
+use crate::udp_flow::PLANNED_AT_ONCE;
 use dumbbell_core::time::Time;
 use dumbbell_spec::{self as spec, ProbeKind};
+use std::collections::VecDeque;
 use std::net::SocketAddrV4;
+use std::rc::Rc;
 
 /// Port of the UDP echo service (RFC 862).
 pub const ECHO_PORT: u16 = 7;
 /// Source port of probe 0; probe i uses the i-th port after it.
 pub const FIRST_PORT: u16 = 30_000;
+
+/// Longest IPv4 header, and that of ICMP.
+const ICMP_HEAD_BYTES: usize = 60 + ICMP_BYTES;
+const ICMP_BYTES: usize = 8;
+/// Bytes of a datagram that hold its number.
+const UDP_HEAD_BYTES: usize = 4;
 
 /// An echo request and its reply; `NEVER` for a missing arrival.
 #[derive(Debug, Clone, Copy)]
@@ -37,6 +48,10 @@ struct Probe {
     /// UDP probes only.
     socket: Option<Socket>,
     echoes: Vec<Echo>,
+    /// Times of requests that the module has and has not yet sent.
+    planned: VecDeque<Time>,
+    /// Time of the request after those; `NEVER` for none.
+    next: Time,
 }
 
 /// Token bases of its sockets; the index of the host or probe is added.
@@ -59,6 +74,9 @@ pub struct Probes {
     echoing: Vec<Option<Socket>>,
     tokens: Tokens,
     sessions: irtt::Sessions,
+    /// The module that sends, receives and answers, and the traffic classes of all probes; None if this
+    /// process does.
+    module: Option<(Rc<TrafficModule>, Vec<u8>)>,
     /// Number of messages sent and received.
     pub events: u64,
 }
@@ -72,7 +90,27 @@ impl Probes {
             echoing: (0..hosts).map(|_| None).collect(),
             tokens,
             sessions,
+            module: None,
             events: 0,
+        }
+    }
+
+    /// From now on the module sends, receives and answers for all probes but those of irtt.
+    pub fn use_module(&mut self, module: Rc<TrafficModule>, all: &[spec::Probe]) {
+        let classes = all.iter().map(class).collect();
+        self.module = Some((module, classes));
+    }
+
+    fn wait_for(
+        &self,
+        poll: &Poll,
+        socket: &Socket,
+        token: u64,
+        head_bytes: usize,
+    ) -> Result<(), GuestError> {
+        match &self.module {
+            Some((module, _)) => module.take_datagrams(token, socket, head_bytes),
+            None => { poll.add(socket, token) }.context(|| "waiting for echoes".to_owned()),
         }
     }
 
@@ -107,9 +145,11 @@ impl Probes {
             interval: Time::from_ns(probe.interval_ns),
             count: probe.count,
             payload_bytes: probe.payload_bytes as usize,
-            class: probe.dscp << 2,
+            class: class(probe),
             socket,
             echoes: Vec::new(),
+            planned: VecDeque::new(),
+            next: Time::NEVER,
         });
         Ok(())
     }
@@ -119,8 +159,12 @@ impl Probes {
         if self.icmp[host].is_none() {
             hosts.enter(host)?;
             let socket = Socket::icmp().context(what)?;
-            poll.add(&socket, self.tokens.icmp + host as u64)
-                .context(what)?;
+            self.wait_for(
+                poll,
+                &socket,
+                self.tokens.icmp + host as u64,
+                ICMP_HEAD_BYTES,
+            )?;
             self.icmp[host] = Some(socket);
         }
         Ok(())
@@ -132,8 +176,13 @@ impl Probes {
             hosts.enter(host)?;
             let socket = Socket::udp().context(what)?;
             socket.bind(ECHO_PORT).context(what)?;
-            poll.add(&socket, self.tokens.request + host as u64)
-                .context(what)?;
+            let token = self.tokens.request + host as u64;
+            match &self.module {
+                Some((module, classes)) => {
+                    module.echo(token, &socket, UDP_HEAD_BYTES, (FIRST_PORT, classes))?;
+                }
+                None => poll.add(&socket, token).context(what)?,
+            }
             self.echoing[host] = Some(socket);
         }
         Ok(())
@@ -145,8 +194,8 @@ impl Probes {
         hosts.enter(host)?;
         let socket = Socket::udp().context(what)?;
         socket.bind(FIRST_PORT + index as u16).context(what)?;
-        poll.add(&socket, self.tokens.answer + index as u64)
-            .context(what)?;
+        let token = self.tokens.answer + index as u64;
+        self.wait_for(poll, &socket, token, UDP_HEAD_BYTES)?;
         Ok(socket)
     }
 
@@ -192,37 +241,51 @@ impl Probes {
     pub fn send(&mut self, index: usize, due: Time) -> Result<Option<Time>, GuestError> {
         let what = || "sending an echo request".to_owned();
         let probe = &mut self.probes[index];
-        let sequence = probe.echoes.len();
-        let (socket, message) = match probe.kind {
-            ProbeKind::Irtt => unreachable!("irtt sends its own"),
-            ProbeKind::Ping => {
-                let message =
-                    messages::echo_request(index as u16, sequence as u16, probe.payload_bytes);
-                (self.icmp[probe.from].as_ref(), message)
-            }
-            ProbeKind::Udp => {
-                let mut message = vec![0u8; probe.payload_bytes];
-                let room = message.len().min(4);
-                message[..room].copy_from_slice(&(sequence as u32).to_le_bytes()[..room]);
-                (probe.socket.as_ref(), message)
-            }
-        };
-        let socket = socket.expect("it was opened with the probe");
+        let (head, bytes) = probe.request(index, probe.echoes.len());
+        let mut message = vec![0u8; bytes];
+        let room = bytes.min(head.len());
+        message[..room].copy_from_slice(&head[..room]);
+        let socket = socket(&self.icmp, probe);
         socket.traffic_class(probe.class).context(what)?;
         socket.send_to(&message, probe.to).context(what)?;
-        probe.echoes.push(Echo {
-            sent: due,
-            answered: Time::NEVER,
-            received: Time::NEVER,
-        });
         self.events += 1;
-        let more = probe.count == 0 || (probe.echoes.len() as u64) < probe.count;
-        Ok(more.then(|| due.saturating_add(probe.interval)))
+        probe.keep(due);
+        Ok(probe.after(due, probe.echoes.len()))
+    }
+
+    /// Lets the module send all requests before the end, the first at this time.
+    pub fn send_by_module(
+        &mut self,
+        index: usize,
+        order: u64,
+        (first, end): (Time, Time),
+    ) -> Result<(), GuestError> {
+        let probe = &mut self.probes[index];
+        if let Some((module, _)) = &self.module {
+            let socket = socket(&self.icmp, probe);
+            module.add_source(order, socket, probe.to, Some(probe.class))?;
+            probe.next = first;
+            probe.plan(module, index, order, end)?;
+        }
+        Ok(())
+    }
+
+    /// The module has sent the next request.
+    pub fn was_sent(&mut self, index: usize, order: u64, end: Time) -> Result<(), GuestError> {
+        let unplanned = || GuestError::Internal("a request that was not planned".to_owned());
+        let probe = self.probes.get_mut(index).ok_or_else(unplanned)?;
+        let due = probe.planned.pop_front().ok_or_else(unplanned)?;
+        self.events += 1;
+        probe.keep(due);
+        match &self.module {
+            Some((module, _)) if probe.planned.is_empty() => probe.plan(module, index, order, end),
+            _ => Ok(()),
+        }
     }
 
     /// Receives from a host's ICMP socket.
     pub fn receive_icmp(&mut self, host: usize, now: Time) -> Result<(), GuestError> {
-        let mut head = [0u8; 68];
+        let mut head = [0u8; ICMP_HEAD_BYTES];
         loop {
             let socket = self.icmp[host].as_ref();
             let socket = socket.expect("only open sockets are waited for");
@@ -230,21 +293,27 @@ impl Probes {
             if got.context(|| "receiving an echo".to_owned())?.is_none() {
                 return Ok(());
             }
-            let header = usize::from(head[0] & 0xf) * 4;
-            let icmp = &head[header..];
-            let number = |at: usize| u16::from_be_bytes([icmp[at], icmp[at + 1]]);
-            let (kind, probe, sequence) = (icmp[0], usize::from(number(4)), number(6));
-            let Some(probe) = self.probes.get_mut(probe) else {
-                continue;
-            };
-            let sequence = [sequence.to_le_bytes()[0], sequence.to_le_bytes()[1]];
-            if let Some(echo) = asked(&mut probe.echoes, &sequence, kind != 8) {
-                match kind {
-                    8 => echo.answered = now,
-                    _ => echo.received = now,
-                }
-                self.events += 1;
+            self.icmp_has_arrived(&head, now);
+        }
+    }
+
+    /// ICMP with this beginning has arrived.
+    fn icmp_has_arrived(&mut self, head: &[u8], now: Time) {
+        let header = head.first().map_or(0, |first| usize::from(first & 0xf) * 4);
+        let Some(icmp) = head.get(header..header + ICMP_BYTES) else {
+            return;
+        };
+        let number = |at: usize| u16::from_be_bytes([icmp[at], icmp[at + 1]]);
+        let (kind, probe, sequence) = (icmp[0], usize::from(number(4)), number(6));
+        let Some(probe) = self.probes.get_mut(probe) else {
+            return;
+        };
+        if let Some(echo) = asked(&mut probe.echoes, &sequence.to_le_bytes(), kind != 8) {
+            match kind {
+                8 => echo.answered = now,
+                _ => echo.received = now,
             }
+            self.events += 1;
         }
     }
 
@@ -259,34 +328,54 @@ impl Probes {
                 return Ok(());
             };
             let index = usize::from(from.port().wrapping_sub(FIRST_PORT));
-            let Some(probe) = self.probes.get_mut(index) else {
+            let Some(probe) = self.probes.get(index) else {
                 continue;
             };
             socket.traffic_class(probe.class).context(what)?;
             socket.send_to(&message[..length], from).context(what)?;
-            let sequence = &message[..length.min(4)];
-            if let Some(echo) = asked(&mut probe.echoes, sequence, false) {
-                echo.answered = now;
-            }
-            self.events += 1;
+            self.udp_was_answered(index, &message[..length.min(UDP_HEAD_BYTES)], now);
         }
+    }
+
+    /// A UDP request of a probe with this beginning was echoed.
+    fn udp_was_answered(&mut self, index: usize, head: &[u8], now: Time) {
+        if let Some(echo) = asked(&mut self.probes[index].echoes, head, false) {
+            echo.answered = now;
+        }
+        self.events += 1;
     }
 
     /// Receives UDP replies of a probe.
     pub fn receive_udp(&mut self, index: usize, now: Time) -> Result<(), GuestError> {
-        let mut head = [0u8; 4];
-        let probe = &mut self.probes[index];
+        let mut head = [0u8; UDP_HEAD_BYTES];
         loop {
-            let socket = probe.socket.as_ref();
+            let socket = self.probes[index].socket.as_ref();
             let socket = socket.expect("only open sockets are waited for");
             let got = socket.receive(&mut head);
             let Some(length) = got.context(|| "receiving an echo".to_owned())? else {
                 return Ok(());
             };
-            if let Some(echo) = asked(&mut probe.echoes, &head[..length.min(4)], true) {
-                echo.received = now;
+            self.udp_has_arrived(index, &head[..length.min(UDP_HEAD_BYTES)], now);
+        }
+    }
+
+    /// A UDP reply with this beginning has arrived at a probe.
+    fn udp_has_arrived(&mut self, index: usize, head: &[u8], now: Time) {
+        if let Some(echo) = asked(&mut self.probes[index].echoes, head, true) {
+            echo.received = now;
+        }
+        self.events += 1;
+    }
+
+    /// The module has received, or received and sent back.
+    pub fn have_arrived(&mut self, index: usize, arrival: &Arrival<'_>, now: Time) {
+        let kind = arrival.token - index as u64;
+        match kind {
+            kind if kind == self.tokens.icmp => self.icmp_has_arrived(arrival.head, now),
+            kind if kind == self.tokens.request => {
+                self.udp_was_answered(arrival.client, arrival.head, now);
             }
-            self.events += 1;
+            _ => self.udp_has_arrived(index, arrival.head, now),
         }
     }
 
@@ -302,6 +391,72 @@ impl Probes {
         }
         Ok((echoes, events))
     }
+}
+
+impl Probe {
+    /// The beginning of a request, and the length of its message. The beginning may be longer.
+    fn request(&self, index: usize, number: usize) -> (Vec<u8>, usize) {
+        match self.kind {
+            ProbeKind::Irtt => unreachable!("irtt sends its own"),
+            ProbeKind::Ping => {
+                let head = messages::echo_request(index as u16, number as u16);
+                (head.to_vec(), ICMP_BYTES + self.payload_bytes)
+            }
+            ProbeKind::Udp => {
+                let head = (number as u32).to_le_bytes();
+                (head.to_vec(), self.payload_bytes)
+            }
+        }
+    }
+
+    fn keep(&mut self, sent: Time) {
+        self.echoes.push(Echo {
+            sent,
+            answered: Time::NEVER,
+            received: Time::NEVER,
+        });
+    }
+
+    /// Time of the request after one that was the last of so many.
+    fn after(&self, due: Time, count: usize) -> Option<Time> {
+        let more = self.count == 0 || (count as u64) < self.count;
+        more.then(|| due.saturating_add(self.interval))
+    }
+
+    /// Gives the module the next requests.
+    fn plan(
+        &mut self,
+        module: &TrafficModule,
+        index: usize,
+        order: u64,
+        end: Time,
+    ) -> Result<(), GuestError> {
+        let mut requests = Vec::new();
+        while self.next < end && requests.len() < PLANNED_AT_ONCE {
+            let number = self.echoes.len() + requests.len();
+            let (head, bytes) = self.request(index, number);
+            self.planned.push_back(self.next);
+            requests.push(PlannedDatagram::new(self.next, bytes, &head));
+            self.next = self.after(self.next, number + 1).unwrap_or(Time::NEVER);
+        }
+        match requests.is_empty() {
+            true => Ok(()),
+            false => module.schedule(order, &requests, self.next >= end),
+        }
+    }
+}
+
+/// The socket over which a probe sends.
+fn socket<'a>(icmp: &'a [Option<Socket>], probe: &'a Probe) -> &'a Socket {
+    let socket = match probe.kind {
+        ProbeKind::Ping => icmp[probe.from].as_ref(),
+        _ => probe.socket.as_ref(),
+    };
+    socket.expect("it was opened with the probe")
+}
+
+fn class(probe: &spec::Probe) -> u8 {
+    probe.dscp << 2
 }
 
 /// The latest request whose number matches as far as the payload holds it; without a number the earliest one

@@ -1,5 +1,6 @@
-//! Samples that the kernel module takes: the answers of route netlink, and the state of connections
-//! (`struct dumbbell_traffic_item` and what it says of the kinds, `traffic/dumbbell_traffic.h`).
+//! Items that the kernel module keeps: samples, which are the answers of route netlink and the state of
+//! connections, and what was sent and received of datagrams (`struct dumbbell_traffic_item` and what it says
+//! of the kinds, `traffic/dumbbell_traffic.h`).
 
 use crate::netlink::{self, Disciplines, u32_at, u64_at};
 use crate::sys::{EndCount, TCP_INFO_BYTES};
@@ -7,11 +8,14 @@ use crate::traffic_module::EndCounters;
 use dumbbell_core::time::Time;
 use std::collections::HashMap;
 
-/// `struct dumbbell_traffic_item`, and the counters before a connection's `tcp_info`.
+/// `struct dumbbell_traffic_item`, and `struct dumbbell_traffic_arrival`.
 const ITEM_BYTES: usize = 16;
+const ARRIVAL_BYTES: usize = 16;
 const SAMPLE: u32 = 0;
 const NETLINK: u32 = 1;
 const END: u32 = 2;
+const SENT: u32 = 3;
+const ARRIVED: u32 = 4;
 
 /// What is known of an end of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -33,42 +37,84 @@ pub struct Sample {
     pub ends: HashMap<u64, SeenEnd>,
 }
 
-/// The samples among the module's items; None if they break off.
+/// A datagram that arrived.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Arrival<'a> {
+    /// Of the socket.
+    pub token: u64,
+    /// On the monotonic clock.
+    pub at_ns: u64,
+    /// Of the whole datagram.
+    pub bytes: usize,
+    /// To whom it was sent back, if it was.
+    pub client: usize,
+    /// Its beginning.
+    pub head: &'a [u8],
+}
+
+/// What the module did.
+#[derive(Debug)]
+pub enum Item<'a> {
+    /// A sample was taken.
+    Sample(Sample),
+    /// A source sent the next datagram of its schedule.
+    Sent {
+        /// Of the source.
+        order: u64,
+    },
+    /// A datagram has arrived.
+    Arrived(Arrival<'a>),
+}
+
+/// The module's items; None if they break off.
 pub fn parsed(
     mut bytes: &[u8],
     hosts: usize,
     as_counters: impl Fn(&EndCount) -> EndCounters,
-) -> Option<Vec<Sample>> {
-    let mut samples: Vec<Sample> = Vec::new();
+) -> Option<Vec<Item<'_>>> {
+    let mut items: Vec<Item> = Vec::new();
     while !bytes.is_empty() {
         let item = bytes.get(..ITEM_BYTES)?;
         let (of, kind, length) = (u64_at(item, 0), u32_at(item, 8), u32_at(item, 12) as usize);
         let rest = &bytes[ITEM_BYTES..];
         let value = rest.get(..length)?;
         bytes = rest.get(length.next_multiple_of(8)..)?;
-        if kind == SAMPLE {
-            samples.push(Sample {
+        match kind {
+            SAMPLE => items.push(Item::Sample(Sample {
                 at: Time(of),
                 by_host: vec![Disciplines::default(); hosts],
                 ends: HashMap::new(),
-            });
-            continue;
-        }
-        let sample = samples.last_mut()?;
-        match kind {
-            NETLINK => {
-                netlink::messages(value, sample.by_host.get_mut(usize::try_from(of).ok()?)?);
+            })),
+            SENT => items.push(Item::Sent { order: of }),
+            ARRIVED => {
+                let (arrival, head) = value.split_at_checked(ARRIVAL_BYTES)?;
+                items.push(Item::Arrived(Arrival {
+                    token: of,
+                    at_ns: u64_at(arrival, 0),
+                    bytes: u32_at(arrival, 8) as usize,
+                    client: u32_at(arrival, 12) as usize,
+                    head,
+                }));
             }
-            END => {
-                let (count, rest) = EndCount::split(value)?;
-                let info = rest.get(..TCP_INFO_BYTES)?.try_into().ok()?;
-                let moved = as_counters(&count);
-                sample.ends.insert(of, SeenEnd { info, moved });
+            // A sample is whole before anything else happens.
+            NETLINK | END => {
+                let Some(Item::Sample(sample)) = items.last_mut() else {
+                    return None;
+                };
+                if kind == NETLINK {
+                    let host = sample.by_host.get_mut(usize::try_from(of).ok()?)?;
+                    netlink::messages(value, host);
+                } else {
+                    let (count, rest) = EndCount::split(value)?;
+                    let info = rest.get(..TCP_INFO_BYTES)?.try_into().ok()?;
+                    let moved = as_counters(&count);
+                    sample.ends.insert(of, SeenEnd { info, moved });
+                }
             }
             _ => return None,
         }
     }
-    Some(samples)
+    Some(items)
 }
 
 #[cfg(test)]
@@ -84,7 +130,7 @@ mod tests {
         bytes
     }
 
-    fn read(bytes: &[u8]) -> Option<Vec<Sample>> {
+    fn read(bytes: &[u8]) -> Option<Vec<Item<'_>>> {
         parsed(bytes, 1, |count| EndCounters {
             bytes: count.bytes,
             ..EndCounters::default()
@@ -100,12 +146,50 @@ mod tests {
             item(7, END, &end),
             item(6000, SAMPLE, &[]),
         ];
-        let samples = read(&all.concat()).unwrap();
-        let times: Vec<_> = samples.iter().map(|sample| sample.at.0).collect();
-        assert_eq!(times, [5000, 6000]);
-        let seen = samples[0].ends[&7];
+        let all = all.concat();
+        let items = read(&all).unwrap();
+        let [Item::Sample(first), Item::Sample(second)] = items.as_slice() else {
+            panic!("{items:?}");
+        };
+        assert_eq!((first.at, second.at), (Time(5000), Time(6000)));
+        let seen = first.ends[&7];
         assert_eq!((seen.moved.bytes, seen.info[231]), (4000, 9));
-        assert!(samples[1].ends.is_empty());
+        assert!(second.ends.is_empty());
+    }
+
+    #[test]
+    fn datagrams_are_between_samples_in_the_order_of_what_happened() {
+        let arrival = [
+            &77u64.to_ne_bytes()[..],
+            &[200, 0, 0, 0, 3, 0, 0, 0],
+            &[1, 2, 3, 4],
+        ];
+        let all = [
+            item(5000, SAMPLE, &[]),
+            item(2 << 32, SENT, &[]),
+            item(9, ARRIVED, &arrival.concat()),
+            item(6000, SAMPLE, &[]),
+        ];
+        let all = all.concat();
+        let items = read(&all).unwrap();
+        let [
+            Item::Sample(_),
+            Item::Sent { order },
+            Item::Arrived(arrived),
+            Item::Sample(_),
+        ] = items.as_slice()
+        else {
+            panic!("{items:?}");
+        };
+        assert_eq!(*order, 2 << 32);
+        let expected = Arrival {
+            token: 9,
+            at_ns: 77,
+            bytes: u32::from_ne_bytes([200, 0, 0, 0]) as usize,
+            client: u32::from_ne_bytes([3, 0, 0, 0]) as usize,
+            head: &[1, 2, 3, 4],
+        };
+        assert_eq!(*arrived, expected);
     }
 
     #[test]
@@ -115,7 +199,10 @@ mod tests {
         assert!(read(&item(7, END, &[0; 8])).is_none());
         assert!(read(&[whole.clone(), item(7, END, &[0; 40])].concat()).is_none());
         assert!(read(&[whole.clone(), item(7, 9, &[])].concat()).is_none());
-        assert!(read(&[whole, item(1, NETLINK, &[])].concat()).is_none());
+        assert!(read(&[whole.clone(), item(1, NETLINK, &[])].concat()).is_none());
+        let sent = item(2 << 32, SENT, &[]);
+        assert!(read(&[whole, sent, item(0, NETLINK, &[])].concat()).is_none());
+        assert!(read(&item(9, ARRIVED, &[0; 8])).is_none());
         assert!(read(&[]).unwrap().is_empty());
     }
 }

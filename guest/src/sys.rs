@@ -6,12 +6,12 @@ mod pages;
 mod ring;
 mod tcp;
 
-pub use in_kernel::{Done, EndCount, InKernel, Next, Plan, RingMarks, Turn};
+pub use in_kernel::{Done, EndCount, InKernel, Next, Plan, PlannedDatagram, RingMarks, Turn};
 pub use pages::PagesAtOnce;
 pub use ring::{Frame, Ring, SOON};
 pub use tcp::TCP_INFO_BYTES;
 
-use std::ffi::CString;
+use std::ffi::{CStr, CString};
 use std::fs::File;
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -56,15 +56,15 @@ pub fn mount(source: &str, target: &str, kind: &str, bind: bool) -> io::Result<(
     checked(result).map(|_| ())
 }
 
-/// Loads a module of the kernel (finit_module(2)).
-pub fn load_module(module: &File) -> io::Result<()> {
+/// Loads a module of the kernel with parameters (finit_module(2)).
+pub fn load_module(module: &File, parameters: &CStr) -> io::Result<()> {
     let flags: libc::c_int = 0;
-    // SAFETY: the parameters are an empty text, which lives until the call returns.
+    // SAFETY: the parameters are a text that lives until the call returns.
     let result = unsafe {
         libc::syscall(
             libc::SYS_finit_module,
             module.as_raw_fd(),
-            c"".as_ptr(),
+            parameters.as_ptr(),
             flags,
         )
     };

@@ -65,8 +65,10 @@ pub struct Traffic<'a> {
     due: DueEvents,
     timer: Timer,
     poll: Poll,
-    /// The module that reads and writes for TCP flows, if used.
+    /// The module that reads and writes for flows and probes, if used.
     module: Option<Rc<TrafficModule>>,
+    /// Whether it has sources of datagrams.
+    has_sources: bool,
     zero_ns: u64,
     end: Time,
     progress: File,
@@ -107,6 +109,7 @@ impl<'a> Traffic<'a> {
             timer: Timer::new().context(what)?,
             poll: Poll::new().context(what)?,
             module: None,
+            has_sources: false,
             zero_ns: 0,
             end: Time::from_ns(experiment.duration_ns),
             progress: File::create(&progress).context(what)?,
@@ -118,7 +121,10 @@ impl<'a> Traffic<'a> {
             .context(what)?;
         if let Some(module) = &job.traffic_module {
             let module = TrafficModule::load(module, &traffic.poll)?;
-            traffic.module = (!job.traffic_module_idle).then(|| Rc::new(module));
+            let module = Rc::new(module);
+            let probes = &experiment.probes;
+            traffic.probes.use_module(Rc::clone(&module), probes);
+            traffic.module = Some(module);
         }
         for host in 0..experiment.hosts.len() {
             hosts.enter(host)?;
@@ -180,7 +186,12 @@ impl<'a> Traffic<'a> {
         let (opened, first) = match flow.transport {
             Transport::Udp => {
                 let mut udp = self.open_udp(index, streams, stop, to)?;
-                let first = udp.first(start);
+                let mut first = udp.first(start);
+                if let (Some(module), true) = (&self.module, first < stop) {
+                    udp.send_by(module, DueEvent::Flow(index).order(), first)?;
+                    self.has_sources = true;
+                    first = Time::NEVER;
+                }
                 (Flow::Udp(Box::new(udp)), first)
             }
             Transport::Tcp => {
@@ -210,7 +221,8 @@ impl<'a> Traffic<'a> {
         let flow = &self.experiment.flows[index];
         let ends = (self.host(&flow.from), (self.host(&flow.to), to));
         let warm_up = Time::from_ns(self.experiment.warm_up_ns);
-        let receiver = (&self.poll, UDP_RECEIVER * TOKEN_KIND + index as u64);
+        let token = UDP_RECEIVER * TOKEN_KIND + index as u64;
+        let receiver = (&self.poll, self.module.as_deref(), token);
         UdpFlow::open(flow, streams, ends, (warm_up, stop), self.hosts, receiver)
     }
 
@@ -254,8 +266,13 @@ impl<'a> Traffic<'a> {
             probe.start_ns,
             probe.start_jitter_ns,
         );
-        if first < self.end {
-            self.at(first, DueEvent::Probe(index));
+        let what = DueEvent::Probe(index);
+        if first < self.end && self.module.is_some() && !self.probes.is_session(index) {
+            self.has_sources = true;
+            let whole = (first, self.end);
+            self.probes.send_by_module(index, what.order(), whole)?;
+        } else if first < self.end {
+            self.at(first, what);
         }
         Ok(())
     }
@@ -306,7 +323,7 @@ impl<'a> Traffic<'a> {
                     ModuleEvent::Due { at } => Some(at),
                     ModuleEvent::Over { token, at } => {
                         self.is_over(token, at)?;
-                        self.serve_rest(at)?;
+                        self.serve_rest(at, u64::MAX)?;
                         Some(at)
                     }
                 };
@@ -328,13 +345,14 @@ impl<'a> Traffic<'a> {
             };
             let now = Time::from_ns(now_ns);
             self.programs_ended(&ready)?;
-            // In the order of tokens: the module serves all TCP receivers and senders, or none.
+            // In the order of tokens: the module serves all of flows and probes but listeners, or none.
+            self.serve_rest(now, TCP_LISTENER * TOKEN_KIND)?;
             let after = ready.partition_point(|token| *token < TCP_RECEIVER * TOKEN_KIND);
             let (first, rest) = ready.split_at(after);
             first
                 .iter()
                 .try_for_each(|&token| self.is_ready(token, now))?;
-            self.serve_rest(now)?;
+            self.serve_rest(now, u64::MAX)?;
             for &token in rest.iter().filter(|token| **token < PROGRAM * TOKEN_KIND) {
                 self.is_ready(token, now)?;
             }
@@ -342,6 +360,9 @@ impl<'a> Traffic<'a> {
                 self.do_due(now)?;
                 self.set_timer()?;
             }
+        }
+        if let Some(module) = self.module.clone() {
+            self.was_done(&module, &module.done()?)?;
         }
         if let Some(programs) = self.programs.take() {
             self.records.programs = Some(programs.finish(self.zero_ns)?);
@@ -366,12 +387,12 @@ impl<'a> Traffic<'a> {
         all.try_for_each(|each| each.have_ended(ready, &self.poll, PROGRAM * TOKEN_KIND))
     }
 
-    /// Lets the module serve the remaining ready ends, and handles the results.
-    fn serve_rest(&mut self, now: Time) -> Result<(), GuestError> {
+    /// Lets the module serve the remaining ready ends with smaller tokens, and handles the results.
+    fn serve_rest(&mut self, now: Time, before: u64) -> Result<(), GuestError> {
         let Some(module) = self.module.clone() else {
             return Ok(());
         };
-        while let ModuleEvent::Over { token, at } = module.serve_rest(now)? {
+        while let ModuleEvent::Over { token, at } = module.serve_rest(now, before)? {
             self.is_over(token, at)?;
         }
         Ok(())
@@ -442,7 +463,11 @@ impl<'a> Traffic<'a> {
     }
 
     fn do_due(&mut self, now: Time) -> Result<(), GuestError> {
-        while let Some((time, what)) = self.due.next(now) {
+        loop {
+            self.send_before_next(now)?;
+            let Some((time, what)) = self.due.next(now) else {
+                return Ok(());
+            };
             self.records.latest = self.records.latest.max(now - time);
             match what {
                 DueEvent::Change(index) => self.hosts.run(&self.job.changes[index].step)?,
@@ -490,7 +515,6 @@ impl<'a> Traffic<'a> {
                 DueEvent::Drain => self.drain(time)?,
             }
         }
-        Ok(())
     }
 
     fn tcp_flows(&mut self) -> impl Iterator<Item = &mut TcpFlow> {

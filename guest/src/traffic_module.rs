@@ -1,15 +1,18 @@
-//! The kernel module that reads and writes for TCP flows (`traffic/` of the kernel's recipe), which avoids
-//! switches between the kernel and this process. Sockets are created and configured here, as without the
-//! module, and then passed to it.
+//! The kernel module that reads and writes for flows and probes (`traffic/` of the kernel's recipe), which
+//! avoids switches between the kernel and this process. Sockets are created and configured here, as without
+//! the module, and then passed to it.
 
 use crate::controllers;
 use crate::error::{ErrorContext, GuestError};
 use crate::netlink;
-use crate::samples::{self, Sample};
-use crate::sys::{self, Done, InKernel, Next, Plan, Poll, RingMarks, Socket, Turn};
+use crate::samples::{self, Item};
+use crate::sys::{
+    self, Done, InKernel, Next, Plan, PlannedDatagram, Poll, RingMarks, Socket, Turn,
+};
 use dumbbell_core::time::Time;
 use std::cell::Cell;
 use std::fs::File;
+use std::net::SocketAddrV4;
 use std::path::Path;
 use std::rc::Rc;
 
@@ -71,7 +74,7 @@ impl TrafficModule {
         let what = || format!("loading {}", module.display());
         controllers::print_faults()?;
         let file = File::open(module).context(what)?;
-        sys::load_module(&file).context(what)?;
+        sys::load_module(&file, c"start=1").context(what)?;
         let kernel = InKernel::open(PLACE).context(what)?;
         kernel.wait_also_for(poll).context(what)?;
         Ok(TrafficModule {
@@ -135,10 +138,9 @@ impl TrafficModule {
     }
 
     fn as_counters(&self, count: &sys::EndCount) -> EndCounters {
-        let since_zero = |ns: u64| Time::from_ns(ns.saturating_sub(self.zero_ns.get()));
         EndCounters {
             bytes: count.bytes,
-            last: (count.last_ns > 0).then(|| since_zero(count.last_ns)),
+            last: (count.last_ns > 0).then(|| self.since_zero(count.last_ns)),
             served: count.served,
         }
     }
@@ -172,22 +174,95 @@ impl TrafficModule {
         told.context(|| "setting the timer".to_owned())
     }
 
-    /// The samples it has taken.
-    pub fn samples(&self, done: &Done, hosts: usize) -> Result<Vec<Sample>, GuestError> {
-        let bytes = self.kernel.fetch(done.sample_bytes);
-        let bytes = bytes.context(|| "fetching samples".to_owned())?;
-        samples::parsed(&bytes, hosts, |count| self.as_counters(count))
-            .ok_or_else(|| GuestError::Internal("the module's samples broke off".to_owned()))
+    /// What was done since the last wait.
+    pub fn done(&self) -> Result<Done, GuestError> {
+        let done = self.kernel.done();
+        done.context(|| "asking the module what it did".to_owned())
     }
 
-    /// Lets the module serve the rest of the ends that were ready at the last wait.
-    pub fn serve_rest(&self, now: Time) -> Result<ModuleEvent, GuestError> {
-        let turn = self.kernel.serve(self.zero_ns.get() + now.as_ns());
+    /// The bytes of all items that it keeps.
+    pub fn fetch(&self, done: &Done) -> Result<Vec<u8>, GuestError> {
+        let bytes = self.kernel.fetch(done.kept_bytes);
+        bytes.context(|| "fetching samples".to_owned())
+    }
+
+    /// The items in these bytes.
+    pub fn items<'a>(&self, bytes: &'a [u8], hosts: usize) -> Result<Vec<Item<'a>>, GuestError> {
+        samples::parsed(bytes, hosts, |count| self.as_counters(count))
+            .ok_or_else(|| GuestError::Internal("the module's items broke off".to_owned()))
+    }
+
+    /// An instant of the monotonic clock in the time of the run.
+    pub fn since_zero(&self, ns: u64) -> Time {
+        Time::from_ns(ns.saturating_sub(self.zero_ns.get()))
+    }
+
+    /// Lets the module serve those of the ends that were ready at the last wait whose token is smaller.
+    pub fn serve_rest(&self, now: Time, before: u64) -> Result<ModuleEvent, GuestError> {
+        let turn = self.kernel.serve(self.zero_ns.get() + now.as_ns(), before);
         self.told(&turn.context(serving)?)
     }
 
+    /// Lets it receive datagrams from a socket.
+    pub fn take_datagrams(
+        &self,
+        token: u64,
+        socket: &Socket,
+        head_bytes: usize,
+    ) -> Result<(), GuestError> {
+        self.kernel
+            .add_inlet(token, socket, head_bytes as u32)
+            .context(|| "handing the module a socket".to_owned())
+    }
+
+    /// Lets it send back datagrams to clients, of whom each has a port and a traffic class.
+    pub fn echo(
+        &self,
+        token: u64,
+        socket: &Socket,
+        head_bytes: usize,
+        clients: (u16, &[u8]),
+    ) -> Result<(), GuestError> {
+        self.kernel
+            .add_echo(token, socket, head_bytes as u32, clients)
+            .context(|| "handing the module a socket that echoes".to_owned())
+    }
+
+    /// Names a source of datagrams, and whether the traffic class is set before each.
+    pub fn add_source(
+        &self,
+        order: u64,
+        socket: &Socket,
+        to: SocketAddrV4,
+        traffic_class: Option<u8>,
+    ) -> Result<(), GuestError> {
+        self.kernel
+            .add_source(order, socket, to, traffic_class)
+            .context(|| "handing the module a source".to_owned())
+    }
+
+    /// What a source sends next; nothing after it if that is the last.
+    pub fn schedule(
+        &self,
+        order: u64,
+        datagrams: &[PlannedDatagram],
+        is_last: bool,
+    ) -> Result<(), GuestError> {
+        self.kernel
+            .add_schedule(order, datagrams, is_last)
+            .context(|| "handing the module a schedule".to_owned())
+    }
+
+    /// Lets it send datagrams that are due before an event. Returns whether a source needs its next schedule
+    /// first.
+    pub fn send_before(&self, now: Time, event: (Time, u64)) -> Result<bool, GuestError> {
+        let at_ns = self.zero_ns.get() + now.as_ns();
+        let sent = self.kernel.send_before(at_ns, (event.0.0, event.1));
+        sent.context(|| "sending datagrams inside the kernel".to_owned())
+    }
+
     fn told(&self, turn: &Turn) -> Result<ModuleEvent, GuestError> {
-        let at = Time::from_ns(turn.at_ns.saturating_sub(self.zero_ns.get()));
+        let at = self.since_zero(turn.at_ns);
         let token = turn.token;
         Ok(match turn.next().context(serving)? {
             Next::Nothing => ModuleEvent::Nothing,

@@ -72,7 +72,7 @@ table! {
         #[serde(default, skip_serializing_if = "Guest::is_process")]
         guest: Guest = Guest::Process;
         "guest", Value::Words(&["process", "module"]), OrAbsent,
-        "On the backend `kernel`, what reads and writes for flows over TCP: a `process`, as on a real \
+        "On the backend `kernel`, what reads and writes for flows and probes: a `process`, as on a real \
          machine, or a `module` inside the kernel, which gives the same packets in less CPU time.";
 
         #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -1,9 +1,9 @@
-"""A module that reads and writes for flows over TCP: what the process does, packet by packet."""
+"""A module that reads and writes for flows and probes: what the process does, packet by packet."""
 
 from __future__ import annotations
 
-import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ import pytest
 from kernel_samples import network, ping
 
 from dumbbell.backends import Failure, get_backend, run_many, simulate
-from dumbbell.backends.kernel import backend, traffic
+from dumbbell.backends.kernel import traffic
 from dumbbell.backends.kernel.cache import find_kernel, how_to_build
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment
@@ -28,11 +28,25 @@ def flow(name: str, **keys: Any) -> dict[str, Any]:
 
 
 def networks(
-    *flows: dict[str, Any], qdisc: str = "pfifo limit 50", rate: str = "10mbit", **keys: Any
+    *flows: dict[str, Any],
+    qdisc: str = "pfifo limit 50",
+    rate: str = "10mbit",
+    changes: Sequence[dict[str, Any]] = (),
+    loss: float = 0,
+    **keys: Any,
 ) -> Experiment:
     given = {"duration": "4s", "sample_interval": "100ms", "flows": list(flows), **keys}
     link = {**BOTTLENECK, "qdisc": qdisc, "rate": rate, "record_packets": True}
+    link |= {"changes": list(changes), "loss": loss}
     return network(link=link, **given)
+
+
+def datagrams(name: str, source: dict[str, Any], **keys: Any) -> dict[str, Any]:
+    return flow(name, source=source, **{"transport": "udp", **keys})
+
+
+def backward(sent: dict[str, Any]) -> dict[str, Any]:
+    return {**sent, "from": "receiver", "to": "sender"}
 
 
 def by(guest: str, experiment: Experiment) -> Run:
@@ -42,13 +56,13 @@ def by(guest: str, experiment: Experiment) -> Run:
 RED = "red limit 400kb min 30kb max 90kb avpkt 1000 burst 55 bandwidth 10mbit"
 SIZED = {"kind": "sized", "size": "300kb"}
 LOOP = {"kind": "closed_loop", "size": "uniform 1kb 100kb", "think": "exponential 20ms"}
+STEADY = {"kind": "cbr", "rate": "200pps", "size": "500B", "size_at": "payload"}
+EXPONENTIAL = {"kind": "poisson", "rate": "200pps", "size": "exponential 512B"}
 RANDOM = networks(
     flow("a", source=GREEDY, start_jitter="100ms"),
     flow("b", source=GREEDY, tcp={"congestion_control": "bbr"}, start_jitter="100ms"),
     qdisc=RED,
 )
-"""Loading a module moves the kernel's own random numbers, as another seed does: of networks in
-which RED or BBR draw some, the packets are others."""
 SAME = {
     "one cubic": networks(flow("a", source=GREEDY)),
     "controllers that share a queue": networks(
@@ -91,21 +105,70 @@ SAME = {
     "more samples than the module keeps": networks(flow("a", source=GREEDY), sample_interval="1ms"),
     "no samples": networks(flow("a", source=GREEDY), sample_interval="0s"),
     "beside UDP and ping": networks(
-        flow("a", source=GREEDY),
-        flow(
-            "u",
-            transport="udp",
-            source={"kind": "cbr", "rate": "200pps", "size": "500B", "size_at": "payload"},
-        ),
-        probes=[ping(interval="20ms")],
+        flow("a", source=GREEDY), datagrams("u", STEADY), probes=[ping(interval="20ms")]
     ),
+    "datagrams at exponential times, of exponential sizes": networks(
+        datagrams("u", EXPONENTIAL), rate="1mbit", duration="10s"
+    ),
+    "datagrams both ways, between samples": networks(
+        datagrams("u", {**EXPONENTIAL, "rate": "400pps"}, start_jitter="100ms"),
+        backward(datagrams("v", EXPONENTIAL, start="300ms", stop="2s")),
+        sample_interval="7ms",
+    ),
+    "more datagrams than the link carries, and than the module gets at a time": networks(
+        datagrams("u", {"kind": "cbr", "rate": "1500pps", "size": "1000B"}), duration="3s"
+    ),
+    "bursts": networks(
+        datagrams(
+            "u",
+            {
+                "kind": "bursts",
+                "packets": 20,
+                "gap": "exponential 20pps",
+                "size": "uniform 60B 900B",
+            },
+        )
+    ),
+    "sources that are due at the same time, and a link that changes then": networks(
+        *(datagrams(name, STEADY) for name in "uv"),
+        probes=[ping(interval="5ms"), ping(name="second", kind="udp", interval="10ms", count=30)],
+        changes=[{"at": "1s", "rate": "2mbit"}, {"at": "2s", "rate": "20mbit"}],
+    ),
+    "datagrams too short for their number": networks(
+        datagrams("u", {**EXPONENTIAL, "size": "uniform 1B 6B", "size_at": "payload"})
+    ),
+    "datagrams in fragments": networks(
+        datagrams("u", {**EXPONENTIAL, "rate": "50pps", "size": "uniform 1kB 20kB"})
+    ),
+    "datagrams, probes of both kinds and TCP, both ways through fq_codel": networks(
+        datagrams("u", STEADY, dscp=46),
+        flow("a", source=GREEDY),
+        backward(flow("b", source=LOOP)),
+        backward(datagrams("v", {**EXPONENTIAL, "rate": "300pps"})),
+        qdisc="fq_codel",
+        probes=[
+            ping(interval="10ms"),
+            ping(name="marked", kind="udp", interval="7ms", dscp=46),
+            backward(ping(name="back", kind="udp", interval="33ms", payload="2B")),
+            backward(ping(name="empty", kind="udp", interval="41ms", payload="0B")),
+        ],
+    ),
+    "random numbers of RED and BBR": RANDOM,
+    "random numbers of PIE and of losses": networks(
+        flow("a", source=GREEDY),
+        datagrams("u", EXPONENTIAL),
+        qdisc="pie limit 200",
+        loss=0.001,
+    ),
+    "probes alone": networks(probes=[ping(interval="9ms"), ping(name="second", kind="udp")]),
 }
 
 
 @pytest.mark.parametrize("which", SAME)
 def test_the_module_gives_the_packets_of_the_process(which: str) -> None:
     process, module = by("process", SAME[which]), by("module", SAME[which])
-    assert process.column("flows", "delivered_pkts").max() > 100
+    received = sum(process.column("probes", "rtt_ns") > 0)
+    assert received + process.column("flows", "delivered_pkts").sum() > 100
     for column in ("t_ns", "queue", "event", "flow", "bytes"):
         ours, theirs = (run.tables["packets"][column] for run in (module, process))
         assert ours.tolist() == theirs.tolist(), column
@@ -113,53 +176,41 @@ def test_the_module_gives_the_packets_of_the_process(which: str) -> None:
     assert module.meta["digest"] == process.meta["digest"]
 
 
-def test_linux_6_12_gives_the_packets_of_its_process() -> None:
+@pytest.mark.parametrize(
+    "which",
+    [
+        "controllers that share a queue",
+        "datagrams, probes of both kinds and TCP, both ways through fq_codel",
+    ],
+)
+def test_linux_6_12_gives_the_packets_of_its_process(which: str) -> None:
     if find_kernel(name="6.12") is None:
         pytest.skip(how_to_build(name="6.12"))
-    experiment = SAME["controllers that share a queue"].with_(kernel="6.12")
+    experiment = SAME[which].with_(kernel="6.12")
     process, module = by("process", experiment), by("module", experiment)
     assert module.meta["versions"]["kernel"].startswith("6.12.")
-    assert module.meta["flows_in_kernel"] == ["a", "b", "c"]
+    assert module.meta["flows_in_kernel"] == [flow.name for flow in experiment.flows]
     assert module.meta["digest"] == process.meta["digest"]
 
 
-def with_idle_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs of the module are runs of the process, beside a module that does nothing."""
-    make_job = backend.job
-
-    def job_with_idle_module(*given: Any, **keys: Any) -> str:
-        return json.dumps({**json.loads(make_job(*given, **keys)), "traffic_module_idle": True})
-
-    monkeypatch.setattr(backend, "job", job_with_idle_module)
-
-
-def test_captures_are_the_same_files(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_captures_are_the_same_files() -> None:
     captured = network(
         link={**BOTTLENECK, "rate": "50mbit", "qdisc": "fq_codel", "capture": True},
         duration="2s",
         flows=[flow("a", source=GREEDY)],
     )
-    module = by("module", captured)
     # Numbers of ports and packets are the kernel's random ones.
-    with_idle_module(monkeypatch)
-    process = by("module", captured)
+    process, module = by("process", captured), by("module", captured)
     assert process.files.keys() == module.files.keys() and process.files
     for name, file in process.files.items():
         assert file.path.read_bytes() == module.files[name].path.read_bytes()
 
 
-def test_only_the_random_numbers_are_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    module = by("module", RANDOM)
-    with_idle_module(monkeypatch)
-    process = by("module", RANDOM)
-    assert module.column("flows", "delivered_pkts").sum() > 2000
-    assert module.meta["digest"] == process.meta["digest"]
-
-
 def test_a_run_says_which_it_was() -> None:
     experiment = SAME["beside UDP and ping"]
     process, module = by("process", experiment), by("module", experiment)
-    assert module.meta["flows_in_kernel"] == ["a"]
+    assert module.meta["flows_in_kernel"] == ["a", "u"]
+    assert module.meta["probes_in_kernel"] == ["ping"]
     assert len(module.meta["versions"]["traffic_module_sha256"]) == 64
     assert "flows_in_kernel" not in process.meta
     assert "traffic_module_sha256" not in process.meta["versions"]
@@ -168,7 +219,14 @@ def test_a_run_says_which_it_was() -> None:
 
 
 def test_the_same_bytes_ten_times() -> None:
-    experiment = RANDOM.with_(guest="module")
+    more = [flow.model_dump(exclude_unset=True, by_alias=True) for flow in RANDOM.flows]
+    experiment = networks(
+        *more,
+        datagrams("u", EXPONENTIAL),
+        qdisc=RED,
+        probes=[ping(interval="20ms")],
+        guest="module",
+    )
     digests = set()
     for _, run in run_many([(experiment, 0)] * 10, backend="kernel", jobs=2):
         digests.add(run.meta["digest"])
@@ -178,12 +236,22 @@ def test_the_same_bytes_ten_times() -> None:
 
 
 def test_it_is_refused_where_there_is_nothing_for_it_to_do() -> None:
-    udp = {"kind": "poisson", "rate": "200pps", "size": "500B"}
-    experiment = network(source=udp, link=BOTTLENECK, guest="module")
-    with pytest.raises(SpecError, match="process where no flow goes over TCP"):
+    experiment = network(link=BOTTLENECK, guest="module", probes=[ping(kind="irtt")])
+    with pytest.raises(SpecError, match="process where only programs send"):
         get_backend("kernel").check(experiment.resolved_json())
     with pytest.raises(SpecError, match="one of process, module"):
         experiment.with_(guest="modul")
+
+
+def test_irtt_stays_a_program() -> None:
+    if shutil.which("irtt", path="/usr/bin:/bin") is None:
+        pytest.skip("irtt is not installed (Debian: apt-get install irtt)")
+    experiment = networks(
+        datagrams("u", EXPONENTIAL), probes=[ping(), ping(name="program", kind="irtt")]
+    )
+    process, module = by("process", experiment), by("module", experiment)
+    assert module.meta["probes_in_kernel"] == ["ping"]
+    assert module.meta["digest"] == process.meta["digest"]
 
 
 @pytest.mark.usefixtures("cache")

@@ -132,6 +132,35 @@ def test_no_way_out_to_files_sockets_or_networks(tmp_path: Path) -> None:
     assert run.files.keys() == {"it.txt"}, "links and pipes are not kept"
 
 
+AT_THE_MODULE = """
+import ctypes, os, subprocess
+os.makedirs("/mnt/proc", exist_ok=True)
+subprocess.run(["mount", "-t", "proc", "proc", "/mnt/proc"], check=False)
+for path in ("/proc", "/mnt/proc"):
+    try:
+        os.open(path + "/dumbbell_traffic", os.O_RDWR)
+        print("OUT")
+    except OSError as error:
+        print("held", error.strerror)
+delete_module = 176 # asm/unistd_64.h
+refused = ctypes.CDLL(None).syscall(delete_module, b"dumbbell_traffic", os.O_NONBLOCK)
+print("held" if refused else "OUT")
+"""
+
+
+@pytest.mark.usefixtures("modules")
+def test_the_module_that_sends_is_out_of_reach() -> None:
+    sent = {"kind": "poisson", "rate": "200pps", "size": "500B"}
+    flow = {"name": "stream", "from": "sender", "to": "receiver", "source": sent}
+    given = python(AT_THE_MODULE).model_copy(update={"guest": "module"})
+    beside = Experiment.model_validate({**given.model_dump(by_alias=True), "flows": [flow]})
+    run = simulate(beside, backend="kernel")
+    text = printed(run)
+    assert text.count("held") == 3, text
+    assert "OUT" not in text
+    assert run.column("flows", "delivered_pkts")[0] > 150
+
+
 @pytest.mark.parametrize(
     "text",
     [

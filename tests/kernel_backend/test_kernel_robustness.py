@@ -55,10 +55,11 @@ to = "receiver"
 source = { kind = "poisson", rate = "200pps", size = "exponential 512B" }
 """
 
-BY_MODULE = EXPERIMENT.replace(
+BY_MODULE = EXPERIMENT.replace('duration = "20s"', 'duration = "20s"\nguest = "module"')
+TCP_BY_MODULE = BY_MODULE.replace(
     'source = { kind = "poisson", rate = "200pps", size = "exponential 512B" }',
     'transport = "tcp"\nsource = { kind = "greedy" }',
-).replace('duration = "20s"', 'duration = "20s"\nguest = "module"')
+)
 
 
 @pytest.fixture
@@ -217,7 +218,11 @@ def dumbbell_run(file: Path, folder: Path) -> subprocess.Popen[str]:
 @pytest.mark.parametrize(
     "number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT, signal.SIGKILL]
 )
-@pytest.mark.parametrize("experiment", [EXPERIMENT, BY_MODULE], ids=["process", "module"])
+@pytest.mark.parametrize(
+    "experiment",
+    [EXPERIMENT, BY_MODULE, TCP_BY_MODULE],
+    ids=["process", "datagrams by the module", "TCP by the module"],
+)
 def test_nothing_is_left_of_a_run_that_is_stopped(
     started: Callable[[str], subprocess.Popen[str]],
     tmp_path: Path,

@@ -1,11 +1,13 @@
-//! The module that reads and writes for flows over TCP: its requests, as `traffic/dumbbell_traffic.h` of
+//! The module that reads and writes for flows and probes: its requests, as `traffic/dumbbell_traffic.h` of
 //! the kernel's recipe has them.
 
 use super::{Poll, Socket, checked};
+use dumbbell_core::time::Time;
 use std::cell::OnceCell;
 use std::fs::File;
 use std::io;
 use std::mem::size_of;
+use std::net::SocketAddrV4;
 use std::os::fd::{AsRawFd, RawFd};
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -62,6 +64,74 @@ impl EndCount {
     }
 }
 
+/// `struct dumbbell_traffic_inlet`.
+#[repr(C)]
+struct Inlet {
+    token: u64,
+    fd: i32,
+    head_bytes: u32,
+    classes: u64,
+    class_count: u32,
+    first_port: u32,
+}
+
+/// `struct dumbbell_traffic_source`.
+#[repr(C)]
+struct Source {
+    order: u64,
+    fd: i32,
+    traffic_class: i32,
+    address: [u8; 4],
+    port: [u8; 2],
+    unused: u16,
+}
+
+/// A datagram of a schedule: `struct dumbbell_traffic_datagram`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct PlannedDatagram {
+    /// After time zero.
+    pub at_ps: u64,
+    /// Payload.
+    pub bytes: u32,
+    /// Number of bytes of `head` with which it begins, as far as they fit; the rest is zeros.
+    pub head_bytes: u32,
+    /// Its beginning.
+    pub head: [u8; 8],
+}
+
+impl PlannedDatagram {
+    /// One of so many bytes that begins with `head`, of which as much is used as fits.
+    pub fn new(at: Time, bytes: usize, head: &[u8]) -> PlannedDatagram {
+        let mut planned = PlannedDatagram {
+            at_ps: at.0,
+            bytes: bytes as u32,
+            head_bytes: head.len() as u32,
+            head: [0; 8],
+        };
+        planned.head[..head.len()].copy_from_slice(head);
+        planned
+    }
+}
+
+/// `struct dumbbell_traffic_schedule`.
+#[repr(C)]
+struct Schedule {
+    order: u64,
+    datagrams: u64,
+    count: u32,
+    is_last: u32,
+}
+
+/// `struct dumbbell_traffic_due`.
+#[repr(C)]
+struct DueBefore {
+    at_ns: u64,
+    before_ps: u64,
+    before_order: u64,
+    wants_schedule: u64,
+}
+
 /// Why process 1 is to act: `struct dumbbell_traffic_turn`.
 #[derive(Debug, Clone, Copy, Default)]
 #[repr(C)]
@@ -74,8 +144,8 @@ pub struct Turn {
     errno: u32,
     is_due: u32,
     checks: u32,
-    samples: u32,
-    sample_bytes: u32,
+    kept_bytes: u32,
+    unused: u32,
     latest_ps: u64,
 }
 
@@ -124,10 +194,8 @@ struct Fetch {
 pub struct Done {
     /// Checks of the rings.
     pub checks: u64,
-    /// Samples.
-    pub samples: u64,
-    /// Bytes of all samples that were not fetched.
-    pub sample_bytes: usize,
+    /// Bytes of all items that were not fetched.
+    pub kept_bytes: usize,
     /// The longest delay of one of them.
     pub latest_ps: u64,
 }
@@ -182,8 +250,7 @@ impl Turn {
     pub fn done(&self) -> Done {
         Done {
             checks: u64::from(self.checks),
-            samples: u64::from(self.samples),
-            sample_bytes: self.sample_bytes as usize,
+            kept_bytes: self.kept_bytes as usize,
             latest_ps: self.latest_ps,
         }
     }
@@ -304,15 +371,20 @@ impl InKernel {
         }
     }
 
-    /// Serves ends that were ready when the last wait ended, until there is something to do here.
-    pub fn serve(&self, at_ns: u64) -> io::Result<Turn> {
-        self.turn(
-            7,
-            Turn {
-                at_ns,
-                ..Turn::default()
-            },
-        )
+    /// Serves ends with smaller tokens that were ready when the last wait ended, until there is something to
+    /// do here.
+    pub fn serve(&self, at_ns: u64, before: u64) -> io::Result<Turn> {
+        let asked = Turn {
+            at_ns,
+            token: before,
+            ..Turn::default()
+        };
+        self.turn(7, asked)
+    }
+
+    /// What was done since the last wait, or since this was asked last.
+    pub fn done(&self) -> io::Result<Done> {
+        self.turn(15, Turn::default()).map(|turn| turn.done())
     }
 
     fn turn(&self, number: u32, mut turn: Turn) -> io::Result<Turn> {
@@ -351,15 +423,97 @@ impl InKernel {
         self.control(request_number::<Plan>(9), &mut plan)
     }
 
-    /// The samples so far, as many bytes as the last wait said.
+    /// The items so far, as many bytes as the last wait said.
     pub fn fetch(&self, bytes: usize) -> io::Result<Vec<u8>> {
-        let mut samples = vec![0u8; bytes];
+        let mut items = vec![0u8; bytes];
         let mut fetch = Fetch {
-            address: samples.as_mut_ptr() as u64,
+            address: items.as_mut_ptr() as u64,
             bytes: bytes as u64,
         };
         self.control(request_number::<Fetch>(10), &mut fetch)?;
-        Ok(samples)
+        Ok(items)
+    }
+
+    /// From now on it receives datagrams from a socket, and keeps the beginning of each.
+    pub fn add_inlet(&self, token: u64, socket: &Socket, head_bytes: u32) -> io::Result<()> {
+        let mut inlet = Inlet {
+            token,
+            fd: socket.as_raw_fd(),
+            head_bytes,
+            classes: 0,
+            class_count: 0,
+            first_port: 0,
+        };
+        self.control(request_number::<Inlet>(11), &mut inlet)
+    }
+
+    /// The same, and it sends each back: to the client at the i-th port after the first with the i-th class.
+    pub fn add_echo(
+        &self,
+        token: u64,
+        socket: &Socket,
+        head_bytes: u32,
+        (first_port, classes): (u16, &[u8]),
+    ) -> io::Result<()> {
+        let mut inlet = Inlet {
+            token,
+            fd: socket.as_raw_fd(),
+            head_bytes,
+            // The module copies them.
+            classes: classes.as_ptr() as u64,
+            class_count: classes.len() as u32,
+            first_port: u32::from(first_port),
+        };
+        self.control(request_number::<Inlet>(11), &mut inlet)
+    }
+
+    /// Names a source of datagrams; it sends what schedules say.
+    pub fn add_source(
+        &self,
+        order: u64,
+        socket: &Socket,
+        to: SocketAddrV4,
+        traffic_class: Option<u8>,
+    ) -> io::Result<()> {
+        let mut source = Source {
+            order,
+            fd: socket.as_raw_fd(),
+            traffic_class: traffic_class.map_or(-1, i32::from),
+            address: to.ip().octets(),
+            port: to.port().to_be_bytes(),
+            unused: 0,
+        };
+        self.control(request_number::<Source>(12), &mut source)
+    }
+
+    /// What a source sends next. It must have sent all before.
+    pub fn add_schedule(
+        &self,
+        order: u64,
+        datagrams: &[PlannedDatagram],
+        is_last: bool,
+    ) -> io::Result<()> {
+        let mut schedule = Schedule {
+            order,
+            // The module copies them.
+            datagrams: datagrams.as_ptr() as u64,
+            count: datagrams.len() as u32,
+            is_last: u32::from(is_last),
+        };
+        self.control(request_number::<Schedule>(13), &mut schedule)
+    }
+
+    /// Sends datagrams that are due now and before this time, or at it and of an earlier order. Returns
+    /// whether a source needs its next schedule before more can be sent.
+    pub fn send_before(&self, at_ns: u64, before: (u64, u64)) -> io::Result<bool> {
+        let mut due = DueBefore {
+            at_ns,
+            before_ps: before.0,
+            before_order: before.1,
+            wants_schedule: 0,
+        };
+        self.control(request(true, 14, size_of::<DueBefore>()), &mut due)?;
+        Ok(due.wants_schedule > 0)
     }
 
     fn control<T>(&self, request: u32, asked: &mut T) -> io::Result<()> {

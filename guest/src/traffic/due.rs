@@ -24,6 +24,34 @@ pub enum DueEvent {
     Drain,
 }
 
+impl DueEvent {
+    /// Where it comes among events at one instant; sources of the module have that of their events.
+    pub fn order(self) -> u64 {
+        let (kind, index) = match self {
+            DueEvent::Change(index) => (0, index),
+            DueEvent::WarmUp => (1, 0),
+            DueEvent::Flow(index) => (2, index),
+            DueEvent::Stop(index) => (3, index),
+            DueEvent::Probe(index) => (4, index),
+            DueEvent::Program(index) => (5, index),
+            DueEvent::Capture => (6, 0),
+            DueEvent::Sample => (7, 0),
+            DueEvent::Report => (8, 0),
+            DueEvent::End => (9, 0),
+            DueEvent::Drain => (10, 0),
+        };
+        kind << 32 | index as u64
+    }
+
+    /// The event of a source of the module.
+    pub fn of_source(order: u64) -> Option<DueEvent> {
+        let index = usize::try_from(order & u64::from(u32::MAX)).ok()?;
+        [DueEvent::Flow(index), DueEvent::Probe(index)]
+            .into_iter()
+            .find(|event| event.order() == order)
+    }
+}
+
 /// All events. Readings of rings and samples recur, and there is one of each at a time.
 #[derive(Debug)]
 pub struct DueEvents {
@@ -128,6 +156,29 @@ mod tests {
         ];
         assert_eq!(order, what.map(|what| (Time(20), what)));
         assert_eq!(due.first(), None);
+    }
+
+    #[test]
+    fn orders_are_those_of_events() {
+        let events = [
+            DueEvent::Change(9),
+            DueEvent::WarmUp,
+            DueEvent::Flow(1),
+            DueEvent::Flow(2),
+            DueEvent::Stop(0),
+            DueEvent::Probe(0),
+            DueEvent::Program(0),
+            DueEvent::Capture,
+            DueEvent::Sample,
+            DueEvent::Report,
+            DueEvent::End,
+            DueEvent::Drain,
+        ];
+        assert!(events.is_sorted());
+        assert!(events.is_sorted_by_key(|event| event.order()));
+        let sources = events.map(|event| DueEvent::of_source(event.order()));
+        let sources: Vec<_> = sources.into_iter().flatten().collect();
+        assert_eq!(sources, [events[2], events[3], events[5]]);
     }
 
     #[test]

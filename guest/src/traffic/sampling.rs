@@ -1,11 +1,12 @@
-//! Samples of queues and connections: taken here, or by the kernel module.
+//! Samples of queues and connections, taken here or by the kernel module, and what else the module did.
 
 use super::{DueEvent, Flow, Traffic};
 use crate::error::GuestError;
 use crate::netlink::{self, Disciplines};
-use crate::samples::Sample;
+use crate::samples::{Arrival, Item, Sample};
 use crate::sys::Done;
 use crate::tcp_flow::{TcpFlow, Totals};
+use crate::tokens::{UDP_RECEIVER, parts};
 use crate::traffic_module::TrafficModule;
 use dumbbell_core::tcp_sample::TcpSample;
 use dumbbell_core::time::Time;
@@ -59,17 +60,72 @@ impl Traffic<'_> {
     ) -> Result<(), GuestError> {
         self.records.latest = self.records.latest.max(Time(done.latest_ps));
         self.due.skip_captures(done.checks);
-        if done.samples == 0 {
+        if done.kept_bytes == 0 {
             return Ok(());
         }
-        for Sample { at, by_host, ends } in module.samples(done, self.netlink.len())? {
-            self.keep_sample(at, &by_host, |tcp| {
-                tcp.look_by(|token, _| {
-                    let missing = || GuestError::Internal(format!("no end {token} in a sample"));
-                    ends.get(&token).copied().ok_or_else(missing)
-                })
-            })?;
-            self.plan_sample_after(at);
+        let bytes = module.fetch(done)?;
+        for item in module.items(&bytes, self.netlink.len())? {
+            match item {
+                Item::Sample(sample) => self.was_sampled(sample)?,
+                Item::Sent { order } => self.was_sent(module, order)?,
+                Item::Arrived(arrival) => self.has_arrived(module, &arrival)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn was_sampled(&mut self, Sample { at, by_host, ends }: Sample) -> Result<(), GuestError> {
+        self.keep_sample(at, &by_host, |tcp| {
+            tcp.look_by(|token, _| {
+                let missing = || GuestError::Internal(format!("no end {token} in a sample"));
+                ends.get(&token).copied().ok_or_else(missing)
+            })
+        })?;
+        self.plan_sample_after(at);
+        Ok(())
+    }
+
+    fn was_sent(&mut self, module: &TrafficModule, order: u64) -> Result<(), GuestError> {
+        match DueEvent::of_source(order) {
+            Some(DueEvent::Flow(index)) => {
+                if let Some(Flow::Udp(flow)) = self.flows.get_mut(index) {
+                    self.records.events += 1;
+                    flow.was_sent(&mut self.records.flows[index], module, order)?;
+                }
+                Ok(())
+            }
+            Some(DueEvent::Probe(index)) => self.probes.was_sent(index, order, self.end),
+            _ => Err(GuestError::Internal(format!("no source {order}"))),
+        }
+    }
+
+    fn has_arrived(
+        &mut self,
+        module: &TrafficModule,
+        arrival: &Arrival<'_>,
+    ) -> Result<(), GuestError> {
+        let now = module.since_zero(arrival.at_ns);
+        let (kind, index, _) = parts(arrival.token);
+        if kind != UDP_RECEIVER {
+            self.probes.have_arrived(index, arrival, now);
+        } else if let Some(Flow::Udp(flow)) = self.flows.get_mut(index) {
+            self.records.events += 1;
+            let record = &mut self.records.flows[index];
+            flow.has_arrived(record, (arrival.bytes, arrival.head), now)?;
+        }
+        Ok(())
+    }
+
+    /// Lets the module send what is due before the next event of this process.
+    pub(super) fn send_before_next(&mut self, now: Time) -> Result<(), GuestError> {
+        let Some(module) = self.module.clone().filter(|_| self.has_sources) else {
+            return Ok(());
+        };
+        let next = self.due.first();
+        let next = next.map_or((Time::NEVER, u64::MAX), |(time, what)| (time, what.order()));
+        while module.send_before(now, next)? {
+            // A source has sent all of its schedule, and gets the next.
+            self.was_done(&module, &module.done()?)?;
         }
         Ok(())
     }

@@ -427,7 +427,7 @@ class Resolved(_View):
 
     @property
     def guest(self) -> str:
-        """Who reads and writes for TCP flows on the kernel: `process` or `module`."""
+        """Who reads and writes for flows and probes on the kernel: `process` or `module`."""
         guest: str = self.mapping.get("guest", USUAL_GUEST)
         return guest
 

@@ -40,7 +40,7 @@ from dumbbell.backends.kernel.programs import (
     program_hashes,
 )
 from dumbbell.backends.kernel.tables import read_result
-from dumbbell.backends.kernel.traffic import flows_in_kernel, traffic_module, traffic_versions
+from dumbbell.backends.kernel.traffic import played_in_kernel, traffic_module, traffic_versions
 from dumbbell.backends.memory import MemoryLimit
 from dumbbell.errors import DumbbellError, FailureKind, RunError, SpecError
 from dumbbell.spec import Resolved
@@ -280,8 +280,7 @@ class _KernelBatch:
             "longest_lateness_ns": result.longest_lateness_ns,
             "unknown_queues": list(result.unknown_queues),
         }
-        if reads_and_writes is not None:
-            meta["flows_in_kernel"] = flows_in_kernel(resolved)
+        meta |= played_in_kernel(resolved)
         tables, digest = result.tables, result.digest
         written = {CAPTURE: output / CAPTURE} if captures(resolved) else {}
         if programs is not None:

@@ -132,7 +132,8 @@ def job(
             description's traffic.
         programs: Job entries of the description's programs (`program_jobs`).
         controllers: Modules to load: path, name, flows.
-        traffic_module: The module that reads and writes for TCP flows; None if process 1 does.
+        traffic_module: The module that reads and writes for flows and probes; None if process
+            1 does.
     """
     resolved = json.loads(resolved_json)
     if has_traces(resolved):

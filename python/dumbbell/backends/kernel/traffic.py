@@ -1,7 +1,7 @@
-"""The kernel module that reads and writes for TCP flows (`recipe/traffic`).
+"""The kernel module that reads and writes for flows and probes (`recipe/traffic`).
 
-Process 1 opens the connections and passes them to the module, so that packets cost no switch
-between kernel and process. UDP flows, probes and programs stay with the process.
+Process 1 opens the sockets and passes them to the module, so that packets cost no switch between
+kernel and process. Programs, those of probes of kind ``irtt`` among them, stay processes.
 """
 
 from __future__ import annotations
@@ -36,19 +36,26 @@ endif
 """
 
 
-def flows_in_kernel(resolved: Mapping[str, Any]) -> list[str]:
-    """Names of the flows for which the module reads and writes; empty if it is not used."""
+def played_in_kernel(resolved: Mapping[str, Any]) -> dict[str, list[str]]:
+    """Names of the flows and probes for which the module reads and writes, for ``meta.json``.
+
+    Returns:
+        ``flows_in_kernel`` and ``probes_in_kernel``; empty if the module is not used.
+    """
     asked = Resolved(resolved)
     if asked.guest != MODULE:
-        return []
-    return [flow.name for flow in asked.flows if flow.transport == "tcp"]
+        return {}
+    return {
+        "flows_in_kernel": [flow.name for flow in asked.flows],
+        "probes_in_kernel": [probe.name for probe in asked.probes if probe.kind != "irtt"],
+    }
 
 
 def traffic_module(resolved: Mapping[str, Any]) -> Path | None:
     """The module for a description's kernel; None if it is not used.
 
     Raises:
-        SpecError: No flow needs it, or it does not compile for that kernel.
+        SpecError: It has nothing to do, or it does not compile for that kernel.
         KernelMissingError: The kernel has not been built, or without keeping the tree for compiling
             modules.
         OSError: The cache folder cannot be written.
@@ -56,8 +63,8 @@ def traffic_module(resolved: Mapping[str, Any]) -> Path | None:
     asked = Resolved(resolved)
     if asked.guest != MODULE:
         return None
-    if not flows_in_kernel(resolved):
-        raise SpecError("guest", MODULE, "process where no flow goes over TCP")
+    if not any(played_in_kernel(resolved).values()):
+        raise SpecError("guest", MODULE, "process where only programs send")
     try:
         return _built(require_kernel(asked.timer_hz, asked.kernel))
     except BuildError as error:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * The timer of process 1, and events that recur: it checks whether the rings of watched queues fill
- * up, and takes samples of disciplines and connections.
+ * The timer of process 1, and what it does when the timer expires: it sends the datagrams that are due
+ * (datagrams.c), checks whether the rings of watched queues fill up, and takes samples of disciplines
+ * and connections.
  *
  * Samples are what process 1 would have received: the answers of route netlink to the same message
  * and struct tcp_info, asked for in the same order. They are kept here until it fetches them. The
@@ -17,8 +18,7 @@
 
 #include "traffic.h"
 
-#define NEVER (~0ULL)
-/* From here on process 1 is to fetch the samples. */
+/* From here on process 1 is to fetch what was kept. */
 #define MANY_BYTES (1U << 20)
 /* The most that are kept, and the buffer for a message of netlink, as large as process 1's. */
 #define MOST_BYTES (1U << 28)
@@ -33,12 +33,11 @@ static struct socket **sockets;
 static void *request;
 static void *message;
 
-/* Samples, and what was done since process 1 was told last. */
+/* Items for process 1, and what was done since it was told last. */
 static u8 *kept;
 static u32 kept_bytes;
 static u32 kept_room;
 static u32 checks;
-static u32 samples;
 static u64 latest_ps;
 
 /* --- the timer ------------------------------------------------------------------------------- */
@@ -67,6 +66,7 @@ static void set_timer(void)
 	unsigned long flags;
 	u64 at_ns;
 
+	first_ps = min(first_ps, first_datagram_ps());
 	if (first_ps == NEVER)
 		return;
 	if (check_add_overflow(plan.zero_ns, DIV_ROUND_UP_ULL(first_ps, 1000), &at_ns))
@@ -92,7 +92,7 @@ void set_plan(const struct dumbbell_traffic_plan *asked)
 	set_timer();
 }
 
-/* --- samples --------------------------------------------------------------------------------- */
+/* --- items ----------------------------------------------------------------------------------- */
 
 static int make_room(u32 bytes)
 {
@@ -135,6 +135,18 @@ int keep_item(u64 of, u32 kind, const void *bytes, u32 length, const void *more,
 	kept_bytes += whole;
 	return 0;
 }
+
+int fetch_items(const struct dumbbell_traffic_fetch *asked)
+{
+	if (asked->bytes != kept_bytes)
+		return -EINVAL;
+	if (copy_to_user(u64_to_user_ptr(asked->address), kept, kept_bytes))
+		return -EFAULT;
+	kept_bytes = 0;
+	return 0;
+}
+
+/* --- samples --------------------------------------------------------------------------------- */
 
 static bool is_last(int length)
 {
@@ -185,16 +197,6 @@ static int sample(void)
 	return error ? error : sample_ends(watched.to_receiver);
 }
 
-int fetch_samples(const struct dumbbell_traffic_fetch *asked)
-{
-	if (asked->bytes != kept_bytes)
-		return -EINVAL;
-	if (copy_to_user(u64_to_user_ptr(asked->address), kept, kept_bytes))
-		return -EFAULT;
-	kept_bytes = 0;
-	return 0;
-}
-
 /* --- what is due ----------------------------------------------------------------------------- */
 
 static bool is_ring_filling(void)
@@ -214,47 +216,78 @@ static bool is_ring_filling(void)
 	return false;
 }
 
+void was_due(u64 at_ps, u64 now_ps)
+{
+	latest_ps = max(latest_ps, now_ps - at_ps);
+}
+
+/* Does what is due and recurs. Returns 1 if process 1 is to go on. */
+static int recur(u64 now_ps)
+{
+	u64 *due = plan.check_ps <= plan.sample_ps ? &plan.check_ps : &plan.sample_ps;
+	int error;
+
+	if (due == &plan.check_ps) {
+		if (is_ring_filling())
+			return 1;
+		was_due(*due, now_ps);
+		checks++;
+		*due += plan.check_step_ps;
+		return 0;
+	}
+	if (kept_bytes >= MANY_BYTES)
+		return 1;
+	was_due(*due, now_ps);
+	error = sample();
+	*due += plan.sample_step_ps;
+	if (*due > plan.last_sample_ps)
+		*due = NEVER;
+	return error;
+}
+
 int do_due(u64 at_ns)
 {
-	u64 now_ps;
-	int error = 0;
+	u64 now_ps, recurring_ps;
+	int result;
 
 	/* Before time zero nothing is due. */
 	if (at_ns < plan.zero_ns)
 		return 1;
 	now_ps = (at_ns - plan.zero_ns) * 1000;
-	if (plan.other_ps <= now_ps || (plan.check_ps <= now_ps && is_ring_filling()) ||
-	    (plan.sample_ps <= now_ps && kept_bytes >= MANY_BYTES))
+	if (plan.other_ps <= now_ps)
 		return 1;
-	while (!error && min(plan.check_ps, plan.sample_ps) <= now_ps) {
-		bool is_check = plan.check_ps <= plan.sample_ps;
-		u64 *due = is_check ? &plan.check_ps : &plan.sample_ps;
-
-		latest_ps = max(latest_ps, now_ps - *due);
-		if (is_check) {
-			checks++;
-			*due += plan.check_step_ps;
-			continue;
-		}
-		samples++;
-		error = sample();
-		*due += plan.sample_step_ps;
-		if (*due > plan.last_sample_ps)
-			*due = NEVER;
-	}
-	if (!error)
+	do {
+		recurring_ps = min(plan.check_ps, plan.sample_ps);
+		result = send_due(now_ps, recurring_ps, NEVER);
+		if (!result && recurring_ps <= now_ps)
+			result = recur(now_ps);
+	} while (!result && recurring_ps <= now_ps);
+	if (!result && kept_bytes >= MANY_BYTES)
+		return 1;
+	if (!result)
 		set_timer();
-	return error;
+	return result;
+}
+
+int send_before(struct dumbbell_traffic_due *asked)
+{
+	int result = 0;
+
+	asked->wants_schedule = 0;
+	if (asked->at_ns >= plan.zero_ns)
+		result = send_due((asked->at_ns - plan.zero_ns) * 1000, asked->before_ps,
+				  asked->before_order);
+	if (result > 0)
+		asked->wants_schedule = 1;
+	return min(result, 0);
 }
 
 void tell_done(struct dumbbell_traffic_turn *turn)
 {
 	turn->checks = checks;
-	turn->samples = samples;
 	turn->latest_ps = latest_ps;
-	turn->sample_bytes = kept_bytes;
+	turn->kept_bytes = kept_bytes;
 	checks = 0;
-	samples = 0;
 	latest_ps = 0;
 }
 

@@ -3,9 +3,12 @@
  * Requests of process 1 of a guest (guest/src/sys/in_kernel.rs) to the module, by ioctl(2) on
  * /proc/dumbbell_traffic.
  *
- * An end is one end of a TCP connection: a socket that process 1 has created and configured. It is
- * identified by its token. Ends that are ready at the same time are served in the order of their
- * tokens.
+ * An end is one end of a TCP connection, or a socket that receives datagrams; process 1 has created
+ * and configured it. It is identified by its token. Ends that are ready at the same time are served in
+ * the order of their tokens.
+ *
+ * A source sends datagrams at times and with contents that process 1 has computed before. It is
+ * identified by its order: sources that are due at the same time send in this order.
  */
 #ifndef DUMBBELL_TRAFFIC_H
 #define DUMBBELL_TRAFFIC_H
@@ -35,6 +38,54 @@ struct dumbbell_traffic_more {
 	__u64 bytes; /* that it is to hand over besides */
 };
 
+/* Most bytes of a received datagram that are kept: an IPv4 header with all options, and 8 bytes. */
+#define DUMBBELL_TRAFFIC_HEAD_BYTES 68
+
+/* A socket that receives datagrams. */
+struct dumbbell_traffic_inlet {
+	__u64 token;
+	__s32 fd;
+	__u32 head_bytes; /* of each datagram are kept */
+	/* If not 0, each datagram is sent back to where it came from: address of an array of TOS bytes,
+	 * __u8, by client. Those of others than clients are discarded. */
+	__u64 classes;
+	__u32 class_count;
+	__u32 first_port; /* of client 0; client i has the i-th after it */
+};
+
+struct dumbbell_traffic_source {
+	__u64 order;
+	__s32 fd; /* of a datagram socket */
+	__s32 traffic_class; /* TOS byte set before each datagram; negative: none is set */
+	__be32 address;
+	__be16 port;
+	__u16 unused;
+};
+
+/* A datagram of a schedule: `head`, as much of it as fits, and zeros. */
+struct dumbbell_traffic_datagram {
+	__u64 at_ps; /* after time zero */
+	__u32 bytes; /* of payload of IPv4 or UDP */
+	__u32 head_bytes;
+	__u8 head[8];
+};
+
+/* What a source sends next, once it has sent all that it was given before. */
+struct dumbbell_traffic_schedule {
+	__u64 order;
+	__u64 datagrams; /* address of an array, in the order of times */
+	__u32 count;
+	__u32 is_last; /* no more will follow */
+};
+
+/* Datagrams that are due, to be sent in the order of times and sources. */
+struct dumbbell_traffic_due {
+	__u64 at_ns; /* now, on the monotonic clock */
+	__u64 before_ps; /* those of this time and order, and later ones, are not sent */
+	__u64 before_order;
+	__u64 wants_schedule; /* the answer: a source needs its next schedule before more can be sent */
+};
+
 struct dumbbell_traffic_count {
 	__u64 token; /* asked for; the rest is the answer */
 	__u64 bytes; /* that TCP took, or that were received */
@@ -52,20 +103,21 @@ enum {
 
 struct dumbbell_traffic_turn {
 	__u64 at_ns; /* on the monotonic clock; given to DUMBBELL_TRAFFIC_SERVE, else the answer */
-	__u64 token; /* which end is over, or failed */
+	__u64 token; /* which end is over, or failed; given to SERVE: only ends with smaller ones are served */
 	__u32 what;
 	__u32 error; /* errno(3) of the call that failed */
 	__u32 is_due; /* the timer has expired, and what is due is for process 1 to do afterwards */
 	/* Since the last wait or service: */
 	__u32 checks; /* of the rings that were due and found them far from full */
-	__u32 samples; /* that were taken */
-	__u32 sample_bytes; /* of all samples that process 1 has not fetched */
+	__u32 kept_bytes; /* of all items that process 1 has not fetched */
+	__u32 unused;
 	__u64 latest_ps; /* the longest delay of one of them */
 };
 
 /*
  * Events that are due, in picoseconds after time zero; ~0: none. Checks of the rings and samples
- * recur, and the module does them, in this order at the same time, unless another event is due too.
+ * recur, and the module does them, in this order at the same time and after sources, unless another
+ * event is due too.
  */
 struct dumbbell_traffic_plan {
 	__u64 zero_ns; /* time zero on the monotonic clock */
@@ -89,7 +141,7 @@ struct dumbbell_traffic_watch {
 	__u64 to_receiver; /* token of a sender less that of its receiver */
 };
 
-/* A buffer for the samples taken so far, which process 1 fetches. */
+/* A buffer for the items kept so far, which process 1 fetches. */
 struct dumbbell_traffic_fetch {
 	__u64 address;
 	__u64 bytes;
@@ -99,9 +151,17 @@ enum {
 	DUMBBELL_TRAFFIC_SAMPLE = 0, /* of: its time in the plan. What follows belongs to it. */
 	DUMBBELL_TRAFFIC_NETLINK = 1, /* of: number of the socket; a message */
 	DUMBBELL_TRAFFIC_END = 2, /* of: token; struct dumbbell_traffic_count, struct tcp_info */
+	DUMBBELL_TRAFFIC_SENT = 3, /* of: order of the source that sent its next datagram */
+	DUMBBELL_TRAFFIC_ARRIVED = 4, /* of: token; struct dumbbell_traffic_arrival, and the head */
 };
 
-/* Samples are a sequence of items. */
+struct dumbbell_traffic_arrival {
+	__u64 at_ns; /* on the monotonic clock */
+	__u32 bytes; /* of the whole datagram */
+	__u32 client; /* to whom it was sent back; 0 if it was not */
+};
+
+/* Samples and what happened to datagrams are a sequence of items. */
 struct dumbbell_traffic_item {
 	__u64 of;
 	__u32 kind;
@@ -118,11 +178,18 @@ struct dumbbell_traffic_item {
 /* Serve ends until process 1 has to act. Ready ends that were not served are served by the next
  * call. */
 #define DUMBBELL_TRAFFIC_WAIT _IOWR('D', 6, struct dumbbell_traffic_turn)
-/* Serve these remaining ends, at the time that process 1 has read. */
+/* Serve some of these remaining ends, at the time that process 1 has read. */
 #define DUMBBELL_TRAFFIC_SERVE _IOWR('D', 7, struct dumbbell_traffic_turn)
-/* Set what is looked at, once; set the timer to the first event; fetch the samples. */
+/* Set what is looked at, once; set the timer to the first event; fetch the items. */
 #define DUMBBELL_TRAFFIC_WATCH _IOW('D', 8, struct dumbbell_traffic_watch)
 #define DUMBBELL_TRAFFIC_PLAN _IOW('D', 9, struct dumbbell_traffic_plan)
 #define DUMBBELL_TRAFFIC_FETCH _IOW('D', 10, struct dumbbell_traffic_fetch)
+/* Add a socket that receives datagrams; add a source; give a source its next schedule. */
+#define DUMBBELL_TRAFFIC_INLET _IOW('D', 11, struct dumbbell_traffic_inlet)
+#define DUMBBELL_TRAFFIC_SOURCE _IOW('D', 12, struct dumbbell_traffic_source)
+#define DUMBBELL_TRAFFIC_SCHEDULE _IOW('D', 13, struct dumbbell_traffic_schedule)
+/* Send datagrams that are due before an event of process 1; say what was done so far. */
+#define DUMBBELL_TRAFFIC_SEND _IOWR('D', 14, struct dumbbell_traffic_due)
+#define DUMBBELL_TRAFFIC_TELL _IOWR('D', 15, struct dumbbell_traffic_turn)
 
 #endif

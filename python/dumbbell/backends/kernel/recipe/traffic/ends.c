@@ -1,32 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads and writes of TCP flows inside the guest's kernel. Process 1 opens the connections, draws
- * the traffic and reads the counters of TCP. This module does the work per packet while process 1
- * waits in an ioctl(2): it reads data that have arrived and writes as much as TCP accepts.
+ * Sockets that are read and written. Process 1 waits in an ioctl(2) while this file reads the data that
+ * have arrived and writes as much as TCP accepts.
  *
  * That wait combines epoll_wait(2) and the loop of process 1 around it. It is level-triggered,
  * reads the clock once each time something is ready, and makes the same calls in the same order.
- * Under time-travel=inf-cpu reading the clock advances it (timer_read, arch/um/kernel/time.c), so
- * packets leave at the same times with both. What recurs is in due.c.
+ * Under time-travel=inf-cpu reading the clock advances it (timer_read, arch/um/kernel/time.c), and so
+ * does a call that fails, so packets leave at the same times with both. Datagrams are in datagrams.c, what is due in due.c.
  */
 #include <linux/file.h>
-#include <linux/module.h>
 #include <linux/net.h>
 #include <linux/poll.h>
-#include <linux/proc_fs.h>
 #include <linux/slab.h>
-#include <linux/uaccess.h>
 #include <linux/xarray.h>
 #include <net/sock.h>
 #include <net/tcp.h>
 
 #include "traffic.h"
 
-/* Size of the reads and writes of process 1 (guest/src/tcp_flow.rs). */
-#define CHUNK (1U << 18)
-
 struct end {
-	struct dumbbell_traffic_end asked;
+	struct dumbbell_traffic_end asked; /* of datagrams only the token */
+	struct inlet *inlet; /* NULL for an end of a TCP connection */
 	struct dumbbell_traffic_count count;
 	struct socket *sock;
 	struct wait_queue_entry wait;
@@ -50,8 +44,6 @@ static DECLARE_WAIT_QUEUE_HEAD(waiting);
 static struct file *others;
 static struct wait_queue_entry others_wait;
 static struct poll_table_struct others_table;
-
-static void *zeros;
 
 /* --- ready ends ------------------------------------------------------------------------------ */
 
@@ -128,11 +120,8 @@ static int send(struct socket *sock, u32 bytes)
 {
 	struct kvec from = { .iov_base = zeros, .iov_len = bytes };
 	struct msghdr message = { .msg_flags = MSG_DONTWAIT | MSG_NOSIGNAL };
-	int sent;
 
-	sent = kernel_sendmsg(sock, &message, &from, 1, bytes);
-	cond_resched(); /* where a process returns from its call */
-	return sent;
+	return returned(kernel_sendmsg(sock, &message, &from, 1, bytes));
 }
 
 /* Returns an event for process 1, if any; the end is then not served any more. */
@@ -192,9 +181,8 @@ static int serve_receiver(struct end *end, u64 now_ns)
 		struct kvec nowhere = { .iov_len = CHUNK };
 		struct msghdr message = { };
 
-		got = kernel_recvmsg(end->sock, &message, &nowhere, 1, CHUNK,
-				     MSG_TRUNC | MSG_DONTWAIT);
-		cond_resched();
+		got = returned(kernel_recvmsg(end->sock, &message, &nowhere, 1, CHUNK,
+					      MSG_TRUNC | MSG_DONTWAIT));
 		if (got == -EAGAIN)
 			break;
 		if (got < 0)
@@ -230,18 +218,21 @@ static void take_ready(void)
 	}
 }
 
-/* Serves the collected ends until process 1 has to act. */
-static void serve_turns(struct dumbbell_traffic_turn *turn)
+void serve_turns(struct dumbbell_traffic_turn *turn, u64 before)
 {
 	struct end *end;
 	int what;
 
 	turn->what = DUMBBELL_TRAFFIC_NOTHING;
 	while (!turn->what && (end = list_first_entry_or_null(&turns, struct end, turn))) {
+		if (end->asked.token >= before)
+			break;
 		list_del_init(&end->turn);
 		set_ready(end); /* whether it still is, is asked before the next wait */
 		end->count.served++;
-		if (end->asked.kind == DUMBBELL_TRAFFIC_SENDER)
+		if (end->inlet)
+			what = serve_inlet(end->sock, end->inlet, turn->at_ns);
+		else if (end->asked.kind == DUMBBELL_TRAFFIC_SENDER)
 			what = serve_sender(end);
 		else
 			what = serve_receiver(end, turn->at_ns);
@@ -263,7 +254,7 @@ static int serve_at_once(struct dumbbell_traffic_turn *turn)
 	cond_resched();
 	turn->at_ns = ktime_get_ns();
 	cond_resched();
-	serve_turns(turn);
+	serve_turns(turn, NEVER);
 	turn->is_due = is_due;
 	if (turn->what || !is_due)
 		return turn->what;
@@ -306,7 +297,7 @@ static int wait_and_serve(struct dumbbell_traffic_turn *turn)
  * every packet and mostly sleeps again; its registers, FS among them, are set when it returns from
  * this call (userspace, arch/um/os-Linux/skas/process.c). SWITCH_SETS_FS is defined by Kbuild.
  */
-static int wait_without_fs(struct dumbbell_traffic_turn *turn)
+int wait_without_fs(struct dumbbell_traffic_turn *turn)
 {
 	int result;
 #ifdef SWITCH_SETS_FS
@@ -340,7 +331,7 @@ int sample_ends(u64 to_receiver)
 	int error = 0;
 
 	xa_for_each(&ends, token, end) {
-		if (end->asked.kind != DUMBBELL_TRAFFIC_SENDER)
+		if (end->inlet || end->asked.kind != DUMBBELL_TRAFFIC_SENDER)
 			continue;
 		error = sample_end(end);
 		receiver = xa_load(&ends, token - to_receiver);
@@ -366,32 +357,28 @@ static void release(struct end *end)
 	set_not_ready(end);
 	list_del(&end->turn);
 	sockfd_put(end->sock);
+	free_inlet(end->inlet);
 	kfree(end);
 }
 
-static int add(const struct dumbbell_traffic_end *asked)
+/* Waits for an end from now on. */
+static int add_end(struct end *end, int fd, bool is_right(const struct sock *))
 {
 	struct socket *sock;
-	struct end *end;
 	int error;
 
-	if (asked->kind > DUMBBELL_TRAFFIC_RECEIVER || asked->window_bytes > INT_MAX)
-		return -EINVAL;
-	sock = sockfd_lookup(asked->fd, &error);
+	sock = sockfd_lookup(fd, &error);
 	if (!sock)
 		return error;
-	end = kzalloc(sizeof(*end), GFP_KERNEL);
-	error = end ? -EINVAL : -ENOMEM;
-	if (!end || sock->type != SOCK_STREAM || sock->sk->sk_protocol != IPPROTO_TCP)
+	if (!is_right(sock->sk)) {
+		error = -EINVAL;
 		goto refused;
-	end->asked = *asked;
-	end->count.token = asked->token;
+	}
+	end->count.token = end->asked.token;
 	end->sock = sock;
-	end->wanted = EPOLLERR | EPOLLHUP;
-	end->wanted |= asked->kind == DUMBBELL_TRAFFIC_SENDER ? EPOLLOUT : EPOLLIN;
 	INIT_LIST_HEAD(&end->ready);
 	INIT_LIST_HEAD(&end->turn);
-	error = xa_insert(&ends, asked->token, end, GFP_KERNEL);
+	error = xa_insert(&ends, end->asked.token, end, GFP_KERNEL);
 	if (error)
 		goto refused;
 	init_waitqueue_func_entry(&end->wait, wake_end);
@@ -399,17 +386,67 @@ static int add(const struct dumbbell_traffic_end *asked)
 	set_ready(end); /* or not, as the next wait finds */
 	return 0;
 refused:
-	kfree(end);
 	sockfd_put(sock);
 	return error;
 }
 
-static int add_more(const struct dumbbell_traffic_more *more)
+static bool is_tcp(const struct sock *sk)
+{
+	return sk->sk_type == SOCK_STREAM && sk->sk_protocol == IPPROTO_TCP;
+}
+
+static bool has_datagrams(const struct sock *sk)
+{
+	return sk->sk_family == AF_INET && (sk->sk_type == SOCK_DGRAM || sk->sk_type == SOCK_RAW);
+}
+
+int add_connection(const struct dumbbell_traffic_end *asked)
+{
+	struct end *end;
+	int error;
+
+	if (asked->kind > DUMBBELL_TRAFFIC_RECEIVER || asked->window_bytes > INT_MAX)
+		return -EINVAL;
+	end = kzalloc(sizeof(*end), GFP_KERNEL);
+	if (!end)
+		return -ENOMEM;
+	end->asked = *asked;
+	end->wanted = EPOLLERR | EPOLLHUP;
+	end->wanted |= asked->kind == DUMBBELL_TRAFFIC_SENDER ? EPOLLOUT : EPOLLIN;
+	error = add_end(end, asked->fd, is_tcp);
+	if (error)
+		kfree(end);
+	return error;
+}
+
+int add_inlet(const struct dumbbell_traffic_inlet *asked)
+{
+	struct end *end;
+	int error;
+
+	end = kzalloc(sizeof(*end), GFP_KERNEL);
+	if (!end)
+		return -ENOMEM;
+	end->asked.token = asked->token;
+	end->wanted = EPOLLIN | EPOLLERR | EPOLLHUP;
+	end->inlet = make_inlet(asked);
+	error = PTR_ERR_OR_ZERO(end->inlet);
+	if (!error) {
+		error = add_end(end, asked->fd, has_datagrams);
+		if (error)
+			free_inlet(end->inlet);
+	}
+	if (error)
+		kfree(end);
+	return error;
+}
+
+int add_more(const struct dumbbell_traffic_more *more)
 {
 	struct end *end = xa_load(&ends, more->token);
 	int error = 0;
 
-	if (!end || end->asked.kind != DUMBBELL_TRAFFIC_SENDER)
+	if (!end || end->inlet || end->asked.kind != DUMBBELL_TRAFFIC_SENDER)
 		return -ENOENT;
 	if (check_add_overflow(end->asked.bytes, more->bytes, &end->asked.bytes))
 		end->asked.bytes = DUMBBELL_TRAFFIC_UNLIMITED;
@@ -420,7 +457,7 @@ static int add_more(const struct dumbbell_traffic_more *more)
 	return error;
 }
 
-static int wait_by(u32 fd)
+int wait_by(u32 fd)
 {
 	struct file *file;
 
@@ -435,7 +472,7 @@ static int wait_by(u32 fd)
 	return 0;
 }
 
-static int count(struct dumbbell_traffic_count *count, bool is_last)
+int count(struct dumbbell_traffic_count *count, bool is_last)
 {
 	struct end *end = xa_load(&ends, count->token);
 
@@ -448,95 +485,3 @@ static int count(struct dumbbell_traffic_count *count, bool is_last)
 	}
 	return 0;
 }
-
-static long control(struct file *file, unsigned int command, unsigned long argument)
-{
-	void __user *user = (void __user *)argument;
-	union {
-		struct dumbbell_traffic_end end;
-		struct dumbbell_traffic_more more;
-		struct dumbbell_traffic_count count;
-		struct dumbbell_traffic_turn turn;
-		struct dumbbell_traffic_watch watch;
-		struct dumbbell_traffic_plan plan;
-		struct dumbbell_traffic_fetch fetch;
-		u32 fd;
-	} asked;
-	long result;
-
-	if (_IOC_SIZE(command) > sizeof(asked) || copy_from_user(&asked, user, _IOC_SIZE(command)))
-		return -EFAULT;
-	switch (command) {
-	case DUMBBELL_TRAFFIC_ADD:
-		result = add(&asked.end);
-		break;
-	case DUMBBELL_TRAFFIC_MORE:
-		result = add_more(&asked.more);
-		break;
-	case DUMBBELL_TRAFFIC_COUNT:
-	case DUMBBELL_TRAFFIC_REMOVE:
-		result = count(&asked.count, command == DUMBBELL_TRAFFIC_REMOVE);
-		break;
-	case DUMBBELL_TRAFFIC_POLL:
-		result = wait_by(asked.fd);
-		break;
-	case DUMBBELL_TRAFFIC_WAIT:
-		result = wait_without_fs(&asked.turn);
-		if (!result)
-			tell_done(&asked.turn);
-		break;
-	case DUMBBELL_TRAFFIC_SERVE:
-		result = 0;
-		serve_turns(&asked.turn);
-		break;
-	case DUMBBELL_TRAFFIC_WATCH:
-		result = watch(&asked.watch);
-		break;
-	case DUMBBELL_TRAFFIC_PLAN:
-		result = 0;
-		set_plan(&asked.plan);
-		break;
-	case DUMBBELL_TRAFFIC_FETCH:
-		result = fetch_samples(&asked.fetch);
-		break;
-	default:
-		result = -ENOTTY;
-	}
-	if (!result && (command & IOC_OUT) && copy_to_user(user, &asked, _IOC_SIZE(command)))
-		return -EFAULT;
-	return result;
-}
-
-/* Only one open: programs that run in hosts may be root there. */
-static int open_once(struct inode *inode, struct file *file)
-{
-	static bool is_open;
-
-	if (is_open)
-		return -EBUSY;
-	is_open = true;
-	return 0;
-}
-
-static const struct proc_ops proc_ops = {
-	.proc_open = open_once,
-	.proc_ioctl = control,
-	.proc_lseek = noop_llseek,
-};
-
-static int __init load(void)
-{
-	zeros = kvzalloc(CHUNK, GFP_KERNEL);
-	if (!zeros)
-		return -ENOMEM;
-	prepare_timer();
-	if (!proc_create(DUMBBELL_TRAFFIC_NAME, 0600, NULL, &proc_ops))
-		return -ENOMEM;
-	return 0;
-}
-
-/* The module is never unloaded: a guest lives for one run. */
-module_init(load);
-MODULE_INFO(intree, "Y");
-MODULE_LICENSE("GPL");
-MODULE_DESCRIPTION("Reads and writes of dumbbell's flows over TCP");

@@ -1,27 +1,74 @@
 /* SPDX-License-Identifier: GPL-2.0 */
-/* What the two files of the module share. */
+/* What the files of the module share. */
 #ifndef TRAFFIC_H
 #define TRAFFIC_H
 
+#include <linux/delay.h>
 #include <linux/net.h>
+#include <linux/sched.h>
 
 #include "dumbbell_traffic.h"
 
+#define NEVER (~0ULL)
+
+/* What happens where process 1 returns from a call: others may run, and a call that failed, also one
+ * that would have blocked, takes a microsecond (handle_syscall, arch/um/kernel/skas/syscall.c). */
+static inline int returned(int result)
+{
+	if (result < 0) {
+		udelay(1);
+		schedule();
+	}
+	cond_resched();
+	return result;
+}
+
+/* module.c */
+/* Size of the reads and writes of process 1 (guest/src/tcp_flow.rs). */
+#define CHUNK (1U << 18)
+extern void *zeros; /* as many bytes */
+
 /* ends.c */
+int add_connection(const struct dumbbell_traffic_end *asked);
+int add_inlet(const struct dumbbell_traffic_inlet *asked);
+int add_more(const struct dumbbell_traffic_more *more);
+/* Reads the counters of an end, and removes it. */
+int count(struct dumbbell_traffic_count *count, bool is_last);
+int wait_by(u32 fd);
+int wait_without_fs(struct dumbbell_traffic_turn *turn);
+/* Serves the collected ends with smaller tokens until process 1 has to act. */
+void serve_turns(struct dumbbell_traffic_turn *turn, u64 before);
 void wake_waiting(void);
 /* Adds the state of all ends to a sample, senders in the order of their tokens, each followed by its
  * receiver. */
 int sample_ends(u64 to_receiver);
+
+/* datagrams.c */
+struct inlet;
+struct inlet *make_inlet(const struct dumbbell_traffic_inlet *asked);
+void free_inlet(struct inlet *inlet);
+/* Receives, and sends back, all that has arrived. */
+int serve_inlet(struct socket *sock, const struct inlet *inlet, u64 now_ns);
+int add_source(const struct dumbbell_traffic_source *asked);
+int add_schedule(const struct dumbbell_traffic_schedule *asked);
+/* Time of the first datagram of all sources. */
+u64 first_datagram_ps(void);
+/* Sends what is due before this time and order. Returns 1 if a source needs its next schedule. */
+int send_due(u64 now_ps, u64 before_ps, u64 before_order);
 
 /* due.c */
 void prepare_timer(void);
 bool has_expired(void);
 void set_plan(const struct dumbbell_traffic_plan *asked);
 int watch(const struct dumbbell_traffic_watch *asked);
-int fetch_samples(const struct dumbbell_traffic_fetch *asked);
+int fetch_items(const struct dumbbell_traffic_fetch *asked);
 int keep_item(u64 of, u32 kind, const void *bytes, u32 length, const void *more, u32 more_length);
+/* An event of this time is done now. */
+void was_due(u64 at_ps, u64 now_ps);
 /* Does what is due and sets the timer anew. Returns 1 if process 1 is to do so instead. */
 int do_due(u64 at_ns);
+/* Sends datagrams that are due before an event of process 1. */
+int send_before(struct dumbbell_traffic_due *asked);
 /* Tells process 1 what was done since it was told last. */
 void tell_done(struct dumbbell_traffic_turn *turn);
 
