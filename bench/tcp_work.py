@@ -58,6 +58,20 @@ def ppp(a: str, b: str, rate: str, delay: str, queue: str = LARGE_QUEUE) -> dict
     return {"a": a, "b": b, "rate": rate, "delay": delay, "overhead": "ppp", **ends}
 
 
+def on_linux(work: Work) -> Work:
+    """The same network with Linux's TCP, which the kernel has and the simulator models.
+
+    Its timers, acknowledgements and recovery are not ns-3's, and its buffers grow by themselves.
+    Segments leave one by one, as there.
+    """
+    described = work.experiment.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    for flow in described["flows"]:
+        for key in ("profile", "send_buffer", "receive_window"):
+            flow["tcp"].pop(key, None)
+        flow["tcp"]["gso_max_segs"] = 1
+    return Work(work.name, Experiment.model_validate(described), work.bottleneck)
+
+
 def line(name: str, duration_s: float, middle: dict[str, Any], tcp: dict[str, Any]) -> Work:
     """Sender, two routers, receiver; access links of 10 Gbit/s without delay."""
     experiment = {

@@ -177,10 +177,16 @@ def run_ours(
     kernel: Path, rate_mbps: int, duration_s: int, seed: int, guest: str = "process"
 ) -> Sample:
     """Our guest; the module is compiled beforehand."""
-    resolved = experiment(rate_mbps, duration_s, seed).with_(guest=guest)
-    text = resolved.resolved_json()
-    module = traffic_module(resolved.resolved())
-    BACKEND.check(text)
+    described = experiment(rate_mbps, duration_s, seed).with_(guest=guest)
+    tables, ended = tables_of_guest(kernel, described)
+    return _sample(tables, duration_s, ended.wall_s, ended.cpu_s)
+
+
+def tables_of_guest(kernel: Path, described: Experiment) -> tuple[Mapping[str, Any], LaunchResult]:
+    """What a guest recorded, and what it cost from boot to end; replication 0."""
+    text = described.resolved_json()
+    module = traffic_module(described.resolved())
+    memory_mb = max(MEMORY_MB, BACKEND.check(text).memory_bytes // 2**20 + 1)
     with tempfile.TemporaryDirectory(prefix="dumbbell-bench-") as scratch:
         folder = Path(scratch)
         output = folder / "output"
@@ -189,11 +195,13 @@ def run_ours(
         (folder / "job.json").write_text(asked, encoding="utf-8")
         env = {"DUMBBELL_JOB": str(folder / "job.json")}
         readable = [] if module is None else [module]
-        ended = _launched(kernel, guest_program(), folder, text, env=env, readable=readable)
+        ended = _launched(
+            kernel, guest_program(), folder, text, env=env, readable=readable, memory_mb=memory_mb
+        )
         result = read_result(output)
         if not ended.ok or result is None:
             sys.exit(ended.why())
-    return _sample(result.tables, duration_s, ended.wall_s, ended.cpu_s)
+    return result.tables, ended
 
 
 def run_simulator(rate_mbps: int, duration_s: int, seed: int) -> Sample:
@@ -268,10 +276,11 @@ def _launched(
     *,
     env: Mapping[str, str] | None = None,
     readable: Sequence[Path] = (),
+    memory_mb: int = MEMORY_MB,
 ) -> LaunchResult:
     seed = kernel_seed(Job(text, 0))
     return launch(
-        kernel, init, run_dir=folder, seed=seed, wall_limit_s=WALL_LIMIT_S, memory_mb=MEMORY_MB,
+        kernel, init, run_dir=folder, seed=seed, wall_limit_s=WALL_LIMIT_S, memory_mb=memory_mb,
         env=env, readable=[*SYSTEM, *readable],
     )  # fmt: skip
 

@@ -4,9 +4,7 @@ use crate::error::{ErrorContext, GuestError};
 use crate::job::{Setting, Step};
 use crate::sys::{self, Socket};
 use std::fs::File;
-use std::io::Write;
 use std::path::Path;
-use std::process::{Command, Stdio};
 
 /// `ip` finds namespaces here by name.
 const NAMED: &str = "/run/netns";
@@ -70,23 +68,12 @@ impl Hosts {
     pub fn run(&self, step: &Step) -> Result<(), GuestError> {
         self.enter(step.host)?;
         let what = || format!("running {}", step.tool);
-        let mut child = Command::new(&step.tool)
-            .args(["-batch", "-"])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .context(what)?;
-        let mut input = child.stdin.take().expect("it was asked for");
         let text: String = step.lines.iter().map(|line| format!("{line}\n")).collect();
-        // A program that ends early reports the reason on its output.
-        let _ = input.write_all(text.as_bytes());
-        drop(input);
-        let output = child.wait_with_output().context(what)?;
-        if output.status.success() {
+        let ran = sys::run_to_end(&step.tool, &["-batch", "-"], text.as_bytes());
+        let (is_done, said) = ran.context(what)?;
+        if is_done {
             return Ok(());
         }
-        let said = [output.stdout, output.stderr].concat();
         let said = String::from_utf8_lossy(&said).trim().to_owned();
         Err(GuestError::SetUp {
             tool: step.tool.clone(),

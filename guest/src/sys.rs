@@ -4,11 +4,13 @@
 mod in_kernel;
 mod pages;
 mod ring;
+mod spawn;
 mod tcp;
 
 pub use in_kernel::{Done, EndCount, InKernel, Next, Plan, PlannedDatagram, RingMarks, Turn};
 pub use pages::PagesAtOnce;
 pub use ring::{Frame, Ring, SOON};
+pub use spawn::run_to_end;
 pub use tcp::TCP_INFO_BYTES;
 
 use std::ffi::{CStr, CString};

@@ -14,8 +14,10 @@ import threading
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from dumbbell.backends.kernel import build as building
+from dumbbell.backends.kernel import traffic
 from dumbbell.backends.kernel.build import BuildError, build_kernel
 from dumbbell.backends.kernel.cache import (
     KernelMissingError,
@@ -26,6 +28,7 @@ from dumbbell.backends.kernel.cache import (
 )
 from dumbbell.backends.kernel.module_tree import module_tree
 from dumbbell.backends.kernel.recipe import Recipe, recipe_for
+from dumbbell.cli.app import app
 from dumbbell.errors import SpecError
 from waiting import PATIENCE_S, wait_until
 
@@ -43,6 +46,9 @@ case "$*" in
   if [ -e "$FAIL_FILE" ]; then echo "a.c:1: error: no"; exit 2; fi
   release=$(sed -n 's/^VERSION = //p' Makefile).$(sed -n 's/^PATCHLEVEL = //p' Makefile).0-test
   printf "#!/bin/sh\\necho $release\\n" > linux; chmod +x linux ;;
+*" modules")
+  if [ -e "$FAIL_FILE" ]; then echo "due.c:1: error: no"; exit 2; fi
+  echo module > dumbbell_traffic.ko ;;
 esac
 """
 
@@ -124,6 +130,25 @@ def test_what_modules_need_is_kept_and_brought_to_a_kernel_without_it(bench: Ben
     assert build_kernel(bench.source, jobs=1) == info
     assert bench.builds() == 1
     assert module_tree(info.key) == tree
+
+
+def test_the_command_compiles_the_module_for_traffic_too(bench: Bench) -> None:
+    command = ["kernel", "build", "--source", str(bench.source), "--json"]
+    assert CliRunner().invoke(app, command).exit_code == 0
+    told = json.loads(CliRunner().invoke(app, command).stdout)
+    assert told["traffic_module_missing"] is None
+    module = Path(told["traffic_module"])
+    assert module.read_text() == "module\n"
+    # A kernel for which it does not compile is of use all the same.
+    module.unlink()
+    traffic._built.cache_clear()
+    bench.fail.touch()
+    told = json.loads(CliRunner().invoke(app, command).stdout)
+    assert told["traffic_module"] is None
+    assert "due.c:1: error: no" in told["traffic_module_missing"]
+    said = CliRunner().invoke(app, command[:-1]).stdout
+    assert "module    none, runs use the process: as a module of Linux it does not compile" in said
+    assert bench.builds() == 1
 
 
 def test_it_is_built_once_and_by_what_it_is_made_of(bench: Bench) -> None:

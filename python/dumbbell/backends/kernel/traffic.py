@@ -66,10 +66,21 @@ def traffic_module(resolved: Mapping[str, Any]) -> Path | None:
     if not any(played_in_kernel(resolved).values()):
         raise SpecError("guest", MODULE, "process where only programs send")
     try:
-        return _built(require_kernel(asked.timer_hz, asked.kernel))
+        return traffic_module_of(require_kernel(asked.timer_hz, asked.kernel))
     except BuildError as error:
         allowed = f"process on the kernel {asked.kernel}"
         raise SpecError("guest", MODULE, allowed, reason=str(error)) from None
+
+
+def traffic_module_of(kernel: KernelInfo) -> Path:
+    """The module for a kernel, compiled if it is not in the cache: then a run needs no compiler.
+
+    Raises:
+        BuildError: It does not compile for that kernel, which some users' trees do not allow.
+        KernelMissingError: The kernel was built without keeping the tree for compiling modules.
+        OSError: The cache folder cannot be written.
+    """
+    return _built(kernel)
 
 
 def traffic_versions(spec: Mapping[str, Any]) -> dict[str, str]:

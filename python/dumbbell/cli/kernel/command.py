@@ -56,7 +56,7 @@ def build(
     jobs: Annotated[int, typer.Option(help="Parallel compilers; 0 for one per core.")] = 0,
     as_json: Json = False,
 ) -> None:
-    """Build the kernel into the cache, unless it is there.
+    """Build the kernel and its module for traffic into the cache, unless they are there.
 
     Takes about five minutes of CPU time, once. Exit status: 0 done, 1 failed, 2 bad input, 130
     stopped.
@@ -78,7 +78,25 @@ def build(
     except KeyboardInterrupt:
         tell("stopped; nothing is left of the build")
         raise typer.Exit(STOPPED) from None
+    module, why = _traffic_module(info)
+    if as_json:
+        _print_info(info, as_json, {"traffic_module": module, "traffic_module_missing": why})
+        return
     _print_info(info, as_json)
+    said = "compiled" if module else f"none, runs use the process: {printable(why or '')}"
+    say(f"module    {said}")
+
+
+def _traffic_module(info: KernelInfo) -> tuple[str | None, str | None]:
+    """Path of the kernel's module for traffic, or why there is none: a user's kernel is of use
+    without it."""
+    from dumbbell.backends.kernel.traffic import traffic_module_of
+    from dumbbell.backends.native import BuildError
+
+    try:
+        return str(traffic_module_of(info)), None
+    except BuildError as error:
+        return None, str(error)
 
 
 @kernel_app.command()
