@@ -145,7 +145,9 @@ def _loses(end: Mapping[str, Any]) -> bool:
 
 def _is_drawn(slot: Mapping[str, Any]) -> bool:
     """Whether the times between slots of netem are drawn."""
-    return slot["min_ns"] != slot["max_ns"] if slot["kind"] == "uniform" else slot["jitter_ns"] > 0
+    if slot["kind"] == "uniform":
+        return bool(slot["min_ns"] != slot["max_ns"])
+    return bool(slot["jitter_ns"])
 
 
 def _drops_at_random(qdisc: object) -> bool:

@@ -370,21 +370,26 @@ def is_random_trace(trace: Mapping[str, Any] | None) -> bool:
     Args:
         trace: As resolved; None for a link without one.
     """
-    match trace:
-        case {"kind": "steps", "steps": str(steps)}:
-            # `l` and the packets lost of a billion: spec/src/trace/steps.rs.
-            return re.search("l[1-9]", steps) is not None
-        case {"kind": "markov", "states": states}:
+    if trace is None:
+        return False
+    match trace["kind"]:
+        case "steps":
+            # `l` and the packets lost of a billion.
+            return re.search("l[1-9]", trace["steps"]) is not None
+        case "markov":
+            states = trace["states"]
             return any(
-                _has_law(state) or state["loss"] or _chooses(states, state) for state in states
+                bool(state["loss"]) or _has_law(state) or _chooses(states, state)
+                for state in states
             )
-        case {"kind": "handover"}:
+        case "handover":
             bounds = ("rate_bps", "delay_ns")
             is_wide = any(trace[f"least_{each}"] != trace[f"most_{each}"] for each in bounds)
             return is_wide or _has_law(trace)
-        case {"kind": "on-off" | "aggregation"}:
+        case "on-off" | "aggregation":
             return _has_law(trace)
-    return False
+        case _:
+            return False
 
 
 def _has_law(process: Mapping[str, Any]) -> bool:

@@ -102,9 +102,7 @@ _FLOWS = (
     ),
     packets_column("delivered_pkts", "Arrived at the receiver; whole run."),
     bytes_column("delivered_bytes", "As delivered_pkts, with the IP header."),
-    packets_column(
-        "dropped_pkts", "Dropped by a queue or lost by a link; whole run; -1 if unknown."
-    ),
+    packets_column("dropped_pkts", "Dropped or lost on the path; whole run; -1 if unknown."),
     bytes_column("dropped_bytes", "As dropped_pkts, with the IP header."),
     packets_column("duplicated_pkts", "Copies made by queues (netem); whole run; -1 if unknown."),
     bytes_column("duplicated_bytes", "As duplicated_pkts, with the IP header."),
