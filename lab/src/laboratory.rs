@@ -1,5 +1,6 @@
 //! The state of the page: a description, changes to it, and one run at a time.
 
+use crate::capacity::traced_bps;
 use crate::changes::{Change, ChangedExperiment, changed};
 use crate::numbers::{column, groups, numbers};
 use crate::problem::Problem;
@@ -41,6 +42,10 @@ pub struct Laboratory {
     current: Option<ChangedExperiment>,
     run: Option<IncrementalRun<Rc<Monitor>>>,
     is_at_its_end: bool,
+    /// That of the run.
+    replication: u64,
+    /// Rates of the trace of a queue in the run, once they were asked for.
+    traced: Option<(usize, Option<Vec<f64>>)>,
     tables: Tables,
 }
 
@@ -53,6 +58,8 @@ impl Laboratory {
             current: None,
             run: None,
             is_at_its_end: false,
+            replication: 0,
+            traced: None,
             tables: Tables::default(),
         }
     }
@@ -95,6 +102,7 @@ impl Laboratory {
             Request::Peek => self.peek(),
             Request::Forget => self.forget(),
             Request::Clock => self.clock(),
+            Request::Trace { queue } => self.trace(queue),
             Request::Finish { queue, together } => self.finish(queue, &together),
         }
     }
@@ -155,6 +163,8 @@ impl Laboratory {
     ) -> Result<Answer, Problem> {
         self.run = None;
         self.is_at_its_end = false;
+        self.replication = replication;
+        self.traced = None;
         self.tables = Tables::default();
         let mut experiment = self.experiment()?.clone();
         if let Some(queue) = record {
@@ -262,6 +272,18 @@ impl Laboratory {
         Ok(Answer::Peeked { now_ns })
     }
 
+    fn trace(&mut self, queue: usize) -> Result<Answer, Problem> {
+        let known = self.traced.take().filter(|(of, _)| *of == queue);
+        let rates_bps = match known {
+            Some((_, rates_bps)) => rates_bps,
+            None => traced_bps(self.experiment()?, self.replication, queue),
+        };
+        self.traced = Some((queue, rates_bps.clone()));
+        Ok(Answer::Traced {
+            traced_bps: rates_bps,
+        })
+    }
+
     fn finish(&mut self, queue: usize, together: &[usize]) -> Result<Answer, Problem> {
         if self.run.is_some() && !self.is_at_its_end {
             let allowed = "a run that is at its end: what goes on has no digest";
@@ -273,7 +295,14 @@ impl Laboratory {
         self.tables = output.tables;
         self.tables.0.extend(beside);
         let experiment = self.experiment()?;
-        let numbers = numbers(experiment, &self.tables, &ways(experiment), queue, together);
+        let numbers = numbers(
+            experiment,
+            self.replication,
+            &self.tables,
+            &ways(experiment),
+            queue,
+            together,
+        );
         Ok(Answer::Finished {
             digest: output.digest,
             events: output.events,

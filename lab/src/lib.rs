@@ -9,6 +9,7 @@
 //! of a run are virtual. The crate has no clock, so the caller decides how long each part of a run
 //! may take.
 
+pub mod capacity;
 pub mod changes;
 mod interface;
 pub mod laboratory;

@@ -1,16 +1,14 @@
 //! Metrics of a finished run, with the paths and definitions of `dumbbell.metrics`.
 
+use crate::capacity::capacities_bps;
 use crate::changes::number_of;
-use dumbbell_engine::sim::random::Stream;
-use dumbbell_engine::sim::time::Time;
-use dumbbell_engine::spec::trace::capacity::bits_between;
-use dumbbell_engine::spec::{Experiment, Flow, LinkEnd, Source};
+use dumbbell_engine::spec::{Experiment, Flow, Source};
 use dumbbell_engine::tables::{Tables, Values};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Nanoseconds per second.
-const NS_PER_S: f64 = 1e9;
+pub(crate) const NS_PER_S: f64 = 1e9;
 /// Value of `distributions.quantity` for sojourn times.
 const SOJOURN: f64 = 0.0;
 
@@ -40,9 +38,10 @@ pub fn column(tables: &Tables, table: &str, name: &str) -> Option<Vec<f64>> {
 /// # Arguments
 /// `ways` are the queues on the path of each flow; `queue` is the number of the selected queue. The
 /// queues in `together` are reported separately, and over the packets of all of them under paths
-/// that begin with `queues.`.
+/// that begin with `queues.`. Random traces are those of `replication`.
 pub fn numbers(
     experiment: &Experiment,
+    replication: u64,
     tables: &Tables,
     ways: &[Vec<u32>],
     queue: usize,
@@ -59,7 +58,8 @@ pub fn numbers(
     if !together.is_empty() {
         of_queues(tables, together, &mut found);
     }
-    of_flows(experiment, tables, ways, &mut found);
+    let capacities = capacities_bps(experiment, replication);
+    of_flows(experiment, tables, ways, &capacities, &mut found);
     of_probes(experiment, tables, &mut found);
     found
 }
@@ -232,12 +232,18 @@ struct FlowGroup {
     delivered_pkts: f64,
 }
 
-fn of_flows(experiment: &Experiment, tables: &Tables, ways: &[Vec<u32>], to: &mut Vec<Number>) {
+/// `capacities` are those of the queues, bit/s.
+fn of_flows(
+    experiment: &Experiment,
+    tables: &Tables,
+    ways: &[Vec<u32>],
+    capacities: &[f64],
+    to: &mut Vec<Number>,
+) {
     let flows = &experiment.flows;
     let of = |name| column(tables, "flows", name).unwrap_or_default();
     let (received, dropped) = (of("received_payload_bytes"), of("dropped_pkts"));
     let delivered = of("delivered_pkts");
-    let capacities: Vec<f64> = capacities_bps(experiment);
     let goodput = |index: usize| goodput_bps(experiment, received[index], &flows[index]);
     let mut sums: Vec<FlowGroup> = Vec::new();
     let mut places: BTreeMap<String, usize> = BTreeMap::new();
@@ -282,57 +288,6 @@ fn of_flows(experiment: &Experiment, tables: &Tables, ways: &[Vec<u32>], to: &mu
         let jain = sum * sum / (shares.len() as f64 * squares.sum::<f64>());
         add(to, "network.jain_index".into(), jain);
     }
-}
-
-/// Mean capacity of each queue's link and policer over the measured window; infinite if nothing
-/// limits it.
-fn capacities_bps(experiment: &Experiment) -> Vec<f64> {
-    let measured_s = (experiment.duration_ns - experiment.warm_up_ns) as f64 / NS_PER_S;
-    let ends = experiment.link_ends();
-    let names = experiment.queue_names();
-    ends.zip(names)
-        .map(|((_, _, end), name)| capacity_bits(experiment, end, &name) / measured_s)
-        .collect()
-}
-
-/// Number of bits that a link can carry in the measured window, including changes of its rate. At
-/// each time the slowest of link, qdisc and policer determines the rate.
-fn capacity_bits(experiment: &Experiment, end: &LinkEnd, name: &str) -> f64 {
-    let paced_bps = end.qdisc.shaped_bps();
-    let policed_bps = end.police.as_ref().map_or(0, |police| police.rate_bps);
-    let changes = end.changes.iter();
-    let changes = changes.filter_map(|each| each.rate_bps.map(|rate_bps| (each.at_ns, rate_bps)));
-    let steps: Vec<(u64, u64)> = std::iter::once((0, end.rate_bps)).chain(changes).collect();
-    let (start_ns, stop_ns) = (experiment.warm_up_ns, experiment.duration_ns);
-    if let Some(trace) = &end.trace {
-        let stream = Stream::new(experiment.seed, 0, &format!("link/{name}/trace"));
-        let own = end.own_values();
-        let service = trace.service(&own, stop_ns, stream);
-        let edges = [Time::from_ns(start_ns), Time::from_ns(stop_ns)];
-        let traced = bits_between(service, &own, &edges)[0];
-        let others = [paced_bps, policed_bps]
-            .into_iter()
-            .filter(|limit| *limit > 0);
-        let measured_s = (stop_ns - start_ns) as f64 / NS_PER_S;
-        return others
-            .map(|limit| limit as f64 * measured_s)
-            .fold(traced, f64::min);
-    }
-    let mut bits = 0.0;
-    for (place, (since_ns, rate_bps)) in steps.iter().enumerate() {
-        let until_ns = steps.get(place + 1).map_or(stop_ns, |next| next.0);
-        let span_ns = until_ns
-            .min(stop_ns)
-            .saturating_sub(start_ns.max(*since_ns));
-        if span_ns > 0 {
-            let limits = [*rate_bps, paced_bps, policed_bps]
-                .into_iter()
-                .filter(|limit| *limit > 0);
-            let slowest_bps = limits.min().map_or(f64::INFINITY, |limit| limit as f64);
-            bits += span_ns as f64 / NS_PER_S * slowest_bps;
-        }
-    }
-    bits
 }
 
 fn of_probes(experiment: &Experiment, tables: &Tables, to: &mut Vec<Number>) {

@@ -63,6 +63,11 @@ pub enum Request {
     Forget,
     /// Returns the progress of the run without tables: `Peeked`.
     Clock,
+    /// Returns what the trace of a queue's link lets pass in the run: `Traced`.
+    Trace {
+        /// Number of the queue.
+        queue: usize,
+    },
     /// Makes the tables of a run that has ended: `Finished`.
     Finish {
         /// Number of the selected queue, for which metrics are computed.
@@ -123,6 +128,11 @@ pub enum Answer {
         events: u64,
         /// Metrics of the run.
         numbers: Vec<Number>,
+    },
+    /// The trace of a link.
+    Traced {
+        /// Mean rate in each of some equal parts of the run, bit/s; None without a trace of rates.
+        traced_bps: Option<Vec<f64>>,
     },
     /// The fields passed to a rule.
     Fields(Fields),

@@ -43,6 +43,22 @@ def test_shells_are_links_the_innermost_at_the_client(tmp_path: Path) -> None:
     assert 0.8 < received * 8 / 1 / 12e6 < 1  # counted in the last of six seconds
 
 
+def test_a_link_that_is_on_and_off_loses_all_packets_while_it_is_off() -> None:
+    """Pings of 40 ms; 10 % of the time off, in periods of a mean of 0.1 s."""
+    text = read_command(["mm-delay", "20", "mm-onoff", "uplink", "0.9", "0.1"])
+    experiment = Experiment.from_toml(text.replace('"200ms"', '"10ms"').replace("60s", "300s"))
+    run = simulate(experiment.model_copy(update={"flows": []}))
+    lost = run.column("probes", "rtt_ns") < 0
+    assert 0.07 < lost.mean() < 0.13
+    # Of a request that is lost, the next one is mostly lost, too: a period has ten on average.
+    assert lost[1:][lost[:-1]].mean() > 0.85
+    always, never = (
+        Experiment.from_toml(read_command(["mm-onoff", "downlink", *words])).resolved()["links"][0]
+        for words in (["1", "0"], ["0", "1"])
+    )
+    assert (always["reverse"]["loss"], never["reverse"]["loss"]) == (0.0, 1.0)
+
+
 def test_a_trace_elsewhere_is_to_be_copied() -> None:
     text = read_command(["mm-link", "/usr/share/mahimahi/traces/a.up", "down"])
     assert "# Copy /usr/share/mahimahi/traces/a.up beside this file" in text
@@ -67,6 +83,10 @@ def test_a_trace_elsewhere_is_to_be_copied() -> None:
         ),
         ("mm-loss upling 1", "mm-loss", "uplink"),
         ("mm-loss uplink 2", "mm-loss uplink", None),
+        ("mm-onoff downlnk 1 2", "mm-onoff", "downlink"),
+        ("mm-onoff downlink 1", "mm-onoff downlink", None),
+        ("mm-onoff downlink 1 -2", "mm-onoff downlink", None),
+        ("mm-onoff downlink 0 0", "mm-onoff downlink", None),
     ],
 )
 def test_what_is_not_there_is_refused(command: str, path: str, hint: str | None) -> None:

@@ -24,11 +24,44 @@ def line(flow: dict[str, Any] | None = None, **link: Any) -> Experiment:
     return Experiment.read({"duration": "4s", "links": links, "flows": flows})
 
 
+def traced(**trace: Any) -> Experiment:
+    """The link's rate, delay or loss by a trace."""
+    return line(rate="inf", forward={"trace": trace})
+
+
+_ON_OFF = {"kind": "on-off", "rate": "5mbit"}
+_HANDOVER = {
+    "kind": "handover",
+    "every": "1s",
+    "outage": "constant 10ms",
+    "least_rate": "5mbit",
+    "most_rate": "5mbit",
+    "least_delay": "5ms",
+    "most_delay": "5ms",
+}
+_STATE = {"hold": "constant 500ms", "rate": "5mbit"}
+_SLOW = {"hold": "constant 300ms", "rate": "1mbit"}
+
+
 SETTLED = {
     "greedy": line(),
     "cbr": line({"source": {"kind": "cbr", "rate": "10pps", "size": "100B"}}),
     "codel": line(qdisc="fq_codel"),
     "netem": line(qdisc="netem delay 1ms rate 10mbit"),
+    "slots": line(qdisc="netem slot 2ms"),
+    "steps": traced(kind="steps", steps="0r5m 1gr1md20ml0"),
+    "on and off": traced(**_ON_OFF, on="constant 1s", off="constant 100ms"),
+    "handovers to the same": traced(**_HANDOVER),
+    "bursts": traced(kind="aggregation", gap="constant 2ms", size="4kb"),
+    "two states": traced(kind="markov", states=[_STATE, _SLOW]),
+    "three states in order": traced(
+        kind="markov",
+        states=[
+            {**_STATE, "next": [0, 1, 0]},
+            {**_SLOW, "next": [0, 0, 1]},
+            {**_STATE, "next": [1, 0, 0]},
+        ],
+    ),
 }
 RANDOM = {
     "jitter": line({"start_jitter": "1ms"}),
@@ -41,7 +74,18 @@ RANDOM = {
     "pie": line(qdisc="pie target 2ms"),
     "netem": line(qdisc="netem delay 3ms 1ms"),
     "lossy": line(qdisc="netem loss 1%"),
+    "damaged": line(qdisc="netem corrupt 1%"),
+    "drawn slots": line(qdisc="netem slot 1ms 5ms"),
     "bbr": line({"tcp": {"congestion_control": "bbr"}}),
+    "bbr3": line({"tcp": {"congestion_control": "bbr3"}, "source": GREEDY}, qdisc="pfifo limit 50"),
+    "steps that lose": traced(kind="steps", steps="0r5m 1gl20m"),
+    "on and off": traced(**_ON_OFF, on="exponential 1s", off="constant 100ms"),
+    "handovers": traced(**{**_HANDOVER, "most_delay": "9ms"}),
+    "bursts": traced(kind="aggregation", gap="exponential 2ms", size="4kb"),
+    "states that lose": traced(kind="markov", states=[_STATE, {**_SLOW, "loss": 0.1}]),
+    "states that are drawn": traced(
+        kind="markov", states=[_STATE, _SLOW, {**_SLOW, "delay": "5ms"}]
+    ),
 }
 
 

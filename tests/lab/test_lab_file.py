@@ -61,6 +61,7 @@ def test_the_bottleneck_is_the_slowest_queue_on_the_way() -> None:
         "router->home",
         "router->home",
         "router->receiver",
+        "gateway->dish",
         "router->receiver",
         "switch->client",
         "router->receiver",

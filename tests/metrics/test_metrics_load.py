@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 
@@ -172,6 +173,15 @@ def test_flows(lab_run: Run) -> None:
     dropped, delivered = total("dropped_pkts", "testbed"), total("delivered_pkts", "testbed")
     assert 0 < metrics.flow_loss_ratio(lab_run, "testbed") == dropped / (dropped + delivered)
     assert 0.004 < metrics.mean_delay_s(lab_run, "ideal") < metrics.max_delay_s(lab_run, "ideal")
+
+
+def test_losses_that_nobody_saw_are_no_number(lab_run: Run) -> None:
+    """As those of a flow over a link with losses on the kernel."""
+    flows = lab_run.tables["flows"]
+    unseen = {**flows, "dropped_pkts": np.full_like(flows["dropped_pkts"], -1)}
+    run = dataclasses.replace(lab_run, tables={**lab_run.tables, "flows": unseen})
+    assert math.isnan(metrics.flow_loss_ratio(run, "testbed"))
+    assert math.isnan(metrics.flow_loss_ratio(run, [0, 1]))
 
 
 def test_a_flow_outside_the_window_has_no_rate() -> None:

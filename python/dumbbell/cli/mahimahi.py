@@ -13,7 +13,8 @@ def mahimahi_command(
         list[str],
         typer.Argument(
             metavar="COMMAND",
-            help="What was typed, in quotes: mm-delay, mm-loss and mm-link, one inside the other.",
+            help="What was typed, in quotes: mm-delay, mm-loss, mm-onoff and mm-link, one "
+            "inside the other.",
             show_default=False,
         ),
     ],

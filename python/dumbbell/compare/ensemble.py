@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dumbbell.spec import Experiment, Resolved, canonical_json
+from dumbbell.spec.traces import is_random_trace
 
 RTT_SHARE = 0.01
 """Largest relative change of a link's delay."""
@@ -21,8 +22,8 @@ _GOLDEN = 0.6180339887498949
 """The fractional parts of its multiples fill the interval from 0 to 1 evenly, for any count."""
 _NS_PER_US = 1000
 _RANDOM_DROPS = frozenset({"pie", "fq_pie", "red", "choke", "sfb"})
-_RANDOM_CONTROLLERS = frozenset({"bbr"})
-_CHANCES = ("jitter_ns", "duplicate_ppb", "reorder_ppb", "loss", "red")
+_RANDOM_CONTROLLERS = frozenset({"bbr", "bbr3"})
+_CHANCES = ("jitter_ns", "duplicate_ppb", "reorder_ppb", "corrupt_ppb", "loss", "red")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,10 @@ def is_random(experiment: Experiment) -> bool:
     if any(_draws(flow) for flow in described["flows"]):
         return True
     ends = [link[way] for link in described["links"] for way in ("forward", "reverse")]
-    return any(_loses(end) or _drops_at_random(end["qdisc"]) for end in ends)
+    return any(
+        _loses(end) or is_random_trace(end.get("trace")) or _drops_at_random(end["qdisc"])
+        for end in ends
+    )
 
 
 def packet_time_ns(described: Resolved) -> int:
@@ -139,9 +143,18 @@ def _loses(end: Mapping[str, Any]) -> bool:
     return bool(end["loss"]) or any(change["loss"] for change in end["changes"])
 
 
+def _is_drawn(slot: Mapping[str, Any]) -> bool:
+    """Whether the times between slots of netem are drawn."""
+    if slot["kind"] == "uniform":
+        return bool(slot["min_ns"] != slot["max_ns"])
+    return bool(slot["jitter_ns"])
+
+
 def _drops_at_random(qdisc: object) -> bool:
-    """Whether it, or a discipline inside it, drops at random."""
+    """Whether it, or a discipline inside it, drops or delays at random."""
     if isinstance(qdisc, Mapping):
+        if (slot := qdisc.get("slot")) and _is_drawn(slot["delay"]):
+            return True
         if qdisc.get("kind") in _RANDOM_DROPS or any(qdisc.get(key) for key in _CHANCES):
             return True
         return _drops_at_random(list(qdisc.values()))

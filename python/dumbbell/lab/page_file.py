@@ -27,8 +27,8 @@ def _modules(names: str) -> tuple[Path, ...]:
 
 SCRIPT = _modules(
     "words intervals state plot live/chart live/strip packets stack families figures ends"
-    " window classes lanes stage bucket sources fields task controls numbers form unpacked"
-    " orders score game rules rule_worker rule_panel embedded taking answer"
+    " window classes lanes stage bucket sources fields task numbers trace_controls controls"
+    " form unpacked orders score game rules rule_worker rule_panel embedded taking answer"
     " line_files line_estimate own_line drop main"
 )
 """Modules of the page, in dependency order."""
@@ -36,7 +36,7 @@ WORKER = _modules(
     "engine turns ends live/tokens packets tokens_seen stack looking activities families series"
     " play worker"
 )
-RULE_WORKER = _modules("closed engine activities families series rule_run")
+RULE_WORKER = _modules("closed engine activities ends families series rule_run")
 """Modules of the worker that runs a user's rule."""
 
 

@@ -74,6 +74,9 @@ def _numbers(table: Mapping[str, Any], takes: Takes = _any) -> Iterator[dict[str
             continue
         seen.add(key)
         least, most = parameter["bounds"]["least"], parameter["bounds"]["most"]
+        # Of several numbers, as netem's slot, none is the parameter's.
+        if least is None:
+            continue
         # A loss is a model with several parameters, not a number.
         if default is None and not takes(key, least):
             continue

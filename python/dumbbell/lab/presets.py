@@ -125,6 +125,47 @@ source = { kind = "greedy" }
 tcp = { congestion_control = "reno" }
 """
 
+_SATELLITE = """
+name = "satellite"
+duration = "60s"
+warm_up = "2s"
+sample_interval = "200ms"
+
+[[links]]
+a = "server"
+b = "gateway"
+delay = "5ms"
+
+[[links]]
+a = "gateway"
+b = "dish"
+delay = "25ms"
+[links.forward]
+qdisc = "pfifo limit 400"
+
+[links.forward.trace]
+kind = "handover"
+outage = "uniform 20ms 100ms"
+least_rate = "5mbit"
+most_rate = "30mbit"
+least_delay = "20ms"
+most_delay = "40ms"
+
+[[flows]]
+name = "download"
+count = 2
+from = "server"
+to = "dish"
+start_jitter = "1s"
+source = { kind = "greedy" }
+
+[[probes]]
+name = "call"
+from = "dish"
+to = "server"
+interval = "100ms"
+"""
+
 _BBR = """
 name = "bbr-against-cubic"
 duration = "30s"
@@ -327,6 +368,13 @@ _CHOICE = (
         "Two Reno flows share a link, one near and one far. Who gets more, and does it depend on "
         "the buffer? Try CUBIC for both.",
         _UNFAIR,
+    ),
+    (
+        "A satellite link",
+        "Every 15 s another satellite takes over: the link pauses, then has another rate (grey) "
+        "and another delay. What happens to the call when the rate becomes less? Try BBR for the "
+        "downloads, then fq_codel as the discipline.",
+        _SATELLITE,
     ),
     (
         "BBR against CUBIC",

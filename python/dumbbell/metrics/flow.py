@@ -85,11 +85,13 @@ def flow_loss_ratio(run: Run, flow: str | int | Sequence[str | int]) -> float:
     """Packets dropped or lost anywhere over packets delivered, dropped or lost; whole run.
 
     Packets in flight at the end are not counted. Over the packets of all flows together if several
-    are given. NaN if no packet was delivered, dropped or lost.
+    are given. NaN if no packet was delivered, dropped or lost, and where drops are unknown, as on
+    the kernel over a link with losses.
     """
-    dropped = _sum(run, flow, "dropped_pkts")
-    decided = dropped + _sum(run, flow, "delivered_pkts")
-    return dropped / decided if decided else float("nan")
+    drops = [_one(run, each, "dropped_pkts") for each in _listed(flow)]
+    decided = sum(drops) + _sum(run, flow, "delivered_pkts")
+    is_known = all(each >= 0 for each in drops)
+    return sum(drops) / decided if is_known and decided else float("nan")
 
 
 @metric("s", _SECTION)

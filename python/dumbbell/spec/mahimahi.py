@@ -3,11 +3,13 @@
 Shells are nested; the command runs in the last, innermost one. Each shell is a link on the path
 between ``client`` (inside) and ``server`` (outside). *Uplink* is from inside to outside.
 
-Source: mm-link(1), mm-delay(1), mm-loss(1) of Mahimahi 0.98.
+Source: mm-link(1), mm-delay(1), mm-loss(1) of Mahimahi 0.98, and the usage message of mm-onoff,
+which drops all packets while it is off.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
@@ -18,7 +20,7 @@ from dumbbell.errors import SpecError
 from dumbbell.spec.refusal import nearest, one_of
 from dumbbell.spec.toml_text import document_text
 
-SHELLS = ("mm-delay", "mm-loss", "mm-link")
+SHELLS = ("mm-delay", "mm-loss", "mm-onoff", "mm-link")
 _DIRECTIONS = {"uplink": "forward", "downlink": "reverse"}
 _WITHOUT_EFFECT = (
     "--meter-uplink",
@@ -94,10 +96,15 @@ def _delay(left: list[str], notes: list[str]) -> _Link:
     return _Link(both={"delay": f"{int(text)}ms"})
 
 
-def _loss(left: list[str], notes: list[str]) -> _Link:
-    way = _take(left, "mm-loss", "uplink or downlink")
+def _way(left: list[str], shell: str) -> str:
+    way = _take(left, shell, "uplink or downlink")
     if way not in _DIRECTIONS:
-        raise SpecError("mm-loss", way, one_of(list(_DIRECTIONS)), nearest(way, _DIRECTIONS))
+        raise SpecError(shell, way, one_of(list(_DIRECTIONS)), nearest(way, _DIRECTIONS))
+    return way
+
+
+def _loss(left: list[str], notes: list[str]) -> _Link:
+    way = _way(left, "mm-loss")
     text = _take(left, f"mm-loss {way}", "a probability, such as 0.01")
     try:
         loss = float(text)
@@ -108,6 +115,31 @@ def _loss(left: list[str], notes: list[str]) -> _Link:
     link = _Link()
     getattr(link, _DIRECTIONS[way])["loss"] = loss
     return link
+
+
+def _on_off(left: list[str], notes: list[str]) -> _Link:
+    way = _way(left, "mm-onoff")
+    where = f"mm-onoff {way}"
+    on, off = (_mean_time(left, where, what) for what in ("on", "off"))
+    link = _Link()
+    end = getattr(link, _DIRECTIONS[way])
+    if on and off:
+        holds = [f"exponential {each}s" for each in (on, off)]
+        states = [{"hold": hold, "loss": loss} for loss, hold in enumerate(holds)]
+        end["trace"] = {"kind": "markov", "states": states}
+    elif not on and not off:
+        raise SpecError(where, "0 0", "times of which one is above 0")
+    elif off:
+        end["loss"] = 1
+    return link
+
+
+def _mean_time(left: list[str], where: str, what: str) -> str:
+    """A mean time in seconds, as it was typed; empty if it is 0."""
+    text = _take(left, where, f"the mean {what}-time in seconds, such as 1.5")
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text, re.ASCII):
+        raise SpecError(where, text, f"the mean {what}-time in seconds, such as 1.5")
+    return text if float(text) else ""
 
 
 def _link(left: list[str], notes: list[str]) -> _Link:
@@ -199,6 +231,7 @@ def _arguments(where: str, queue: str, text: str) -> Mapping[str, int]:
 _READERS: Mapping[str, Callable[[list[str], list[str]], _Link]] = {
     "mm-delay": _delay,
     "mm-loss": _loss,
+    "mm-onoff": _on_off,
     "mm-link": _link,
 }
 

@@ -7,6 +7,7 @@ in the compact form of the resolved description (``spec/src/trace``).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -361,3 +362,43 @@ def written_trace(trace: object, path: str, written: Callable[..., dict[str, Any
         written(state, f"{path}.states[{index}]", of_state) for index, state in enumerate(states)
     ]
     return found
+
+
+def is_random_trace(trace: Mapping[str, Any] | None) -> bool:
+    """Whether replications draw different rates, times or losses.
+
+    Args:
+        trace: As resolved; None for a link without one.
+    """
+    if trace is None:
+        return False
+    match trace["kind"]:
+        case "steps":
+            # `l` and the packets lost of a billion.
+            return re.search("l[1-9]", trace["steps"]) is not None
+        case "markov":
+            states = trace["states"]
+            return any(
+                bool(state["loss"]) or _has_law(state) or _chooses(states, state)
+                for state in states
+            )
+        case "handover":
+            bounds = ("rate_bps", "delay_ns")
+            is_wide = any(trace[f"least_{each}"] != trace[f"most_{each}"] for each in bounds)
+            return is_wide or _has_law(trace)
+        case "on-off" | "aggregation":
+            return _has_law(trace)
+        case _:
+            return False
+
+
+def _has_law(process: Mapping[str, Any]) -> bool:
+    """Whether a time is drawn."""
+    laws = [value for value in process.values() if isinstance(value, Mapping)]
+    return any(law["law"] != "constant" for law in laws)
+
+
+def _chooses(states: Sequence[object], state: Mapping[str, Any]) -> bool:
+    """Whether the state after this one is drawn: without weights any other one follows."""
+    weights = state["next"]
+    return sum(each > 0 for each in weights) > 1 if weights else len(states) > 2

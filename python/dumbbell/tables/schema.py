@@ -45,7 +45,7 @@ _FLOWS = (
     ),
     packets_column("delivered_pkts", "Arrived at the receiver; whole run."),
     bytes_column("delivered_bytes", "As delivered_pkts, with the IP header."),
-    packets_column("dropped_pkts", "Dropped by a queue or lost by a link; whole run."),
+    packets_column("dropped_pkts", "Dropped or lost on the path; whole run; -1 if unknown."),
     bytes_column("dropped_bytes", "As dropped_pkts, with the IP header."),
     packets_column("duplicated_pkts", "Copies made by queues (netem); whole run; -1 if unknown."),
     bytes_column("duplicated_bytes", "As duplicated_pkts, with the IP header."),
@@ -183,7 +183,7 @@ _FLOW_SAMPLES = (
     _FLOW,
     packets_column("delivered_pkts", "Arrived at the receiver so far."),
     bytes_column("delivered_payload_bytes", "Payload of whole datagrams received so far."),
-    packets_column("dropped_pkts", "Dropped by a queue or lost by a link so far."),
+    packets_column("dropped_pkts", "Dropped by a queue or lost by a link so far; -1 if unknown."),
     real_column("delay_sum_s", "s", "Sum of the one-way delays of packets delivered so far."),
     tcp_level_column("cwnd_pkts", "packets", "Congestion window."),
     tcp_level_column(

@@ -203,8 +203,10 @@ class _Intervals:
         why = _unknown_size(end, decision, load)
         if not why and math.fsum(tops[1]) < _STEP**_LEAST_RESPONSE * math.fsum(tops[0]):
             why = "the load does not fill it; it is at least this large"
+        # The size that was fitted for a discipline that is not the line's means nothing.
         is_fifo = end.model is QueueModel.FIFO
-        kilobytes = end.size / 1e3 if is_fifo else math.nan
+        is_known = is_fifo and decision.class_ is not DisciplineClass.NOT_IDENTIFIABLE
+        kilobytes = end.size / 1e3 if is_known else math.nan
         if why:
             return [Parameter(Quantity.BUFFER, way, "kB", kilobytes, unidentifiable=why)]
         top = prediction_interval(tops[0])

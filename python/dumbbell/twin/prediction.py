@@ -122,6 +122,6 @@ def _predicted(load: Loaded, runs: Sequence[Window], number: _Number) -> Predict
         number.unit,
         measured,
         interval.value,
-        interval.value - slack,
+        max(0.0, interval.value - slack),
         interval.value + slack,
     )

@@ -34,7 +34,8 @@ def value_words(each: Parameter) -> str:
     """Format a number with its interval, if known."""
     if math.isnan(each.value):
         return "?"
-    if each.unidentifiable or math.isnan(each.low):
+    # A typed number has no uncertainty.
+    if each.unidentifiable or math.isnan(each.low) or each.low == each.high:
         return plain(each.value, 4)
     return " ".join(filter(None, with_uncertainty(each.value, each.low, each.high)))
 

@@ -241,6 +241,16 @@ fn red_drops_packets_of_the_flow_whose_average_is_at_the_maximum() {
     assert_eq!(enqueue_all(&mut queue, &[0, 0, 0, 0]), []);
 }
 
+/// Of a large average, too: its weight is small, so that it would last for some packets.
+#[test]
+fn a_queue_that_is_empty_forgets_its_average() {
+    let mut queue = sfq("sfq depth 127 redflowlimit 90000 min 10000 max 30000 burst 20");
+    let lost = enqueue_all(&mut queue, &[0; 400]);
+    assert!(lost.len() > 300, "{}", lost.len());
+    dequeue_all(&mut queue, Time::ZERO);
+    assert_eq!(enqueue_all(&mut queue, &[0; 8]), []);
+}
+
 #[test]
 fn red_marks_the_arriving_packet_or_with_headdrop_the_oldest() {
     let marked = |words: &str| {

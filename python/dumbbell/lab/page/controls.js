@@ -1,6 +1,7 @@
 // The adjustable parameters of an experiment, found in its description.
 import { endOf, endPath, members } from "./ends.js";
 import { ofSource } from "./sources.js";
+import { hasOwnDelay, traceControls } from "./trace_controls.js";
 import { rateText, timeText } from "./words.js";
 
 const NS_PER_S = 1e9;
@@ -136,7 +137,8 @@ export function controlsOf(base, queue, { controllers, examples }) {
   const names = /** @type {string[]} */ ([...new Set(base.groups)]);
   const ofGroups = (/** @type {string[]} */ some) => some.flatMap((name) => ofGroup(base, name, controllers, queue));
   const others = names.slice(MOST_SHOWN);
-  const link = [roundTrip(queue), discipline(queue, examples), policer(queue)];
+  const trips = hasOwnDelay(base, queue) ? [roundTrip(queue)] : [];
+  const link = [...traceControls(base, queue), ...trips, discipline(queue, examples), policer(queue)];
   const run = [
     seconds("duration", "Length of the run", "duration_ns", "duration_ns", 1000),
     /** @type {Control} */ ({

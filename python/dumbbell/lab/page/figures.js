@@ -32,6 +32,8 @@ const MOST_TICKS = 300;
 const MOST_NAMED = 12;
 /** Smallest share of packets shown in the tail. */
 const LEAST_SHARE = 1e-4;
+/** Opacity of what a link's trace lets pass. */
+const BEHIND = 0.28;
 const GHOST = { ink: "--ghost", width: 1.4 };
 const BLACK = { ink: "--text", width: 1.6 };
 
@@ -49,13 +51,35 @@ function highest(all) {
   return most;
 }
 
-/** A plot over time.
- * @param {HTMLCanvasElement} canvas @param {What} what @param {number} most of its axis */
-function overTime(canvas, { now }, most) {
-  return new Chart(canvas, {
+/** A plot over time, with what the link's trace lets pass as a grey area behind its lines.
+ * @param {HTMLCanvasElement} canvas @param {What} what @param {number} most of its axis
+ * @param {boolean} isMbps whether the axis is in Mbit/s; otherwise the area is as high as the axis where the
+ *   link is fastest */
+function overTime(canvas, { now }, most, isMbps = false) {
+  const { trace } = now.series;
+  const fastest = trace ? highest([trace.rate_mbps]) : 0;
+  const chart = new Chart(canvas, {
     x: { title: "s", least: 0, most: now.duration_s },
-    y: { title: "", least: 0, most: most * TOP || 1 },
+    y: { title: "", least: 0, most: Math.max(most, isMbps ? fastest : 0) * TOP || 1 },
   });
+  if (fastest > 0) {
+    const factor = isMbps ? 1 : chart.axes.y.most / TOP / fastest;
+    const { x, y } = steps(trace.t_s, trace.rate_mbps, now.duration_s);
+    chart.area(x, new Float64Array(x.length), y.map((each) => each * factor), "--ghost", BEHIND);
+  }
+  return chart;
+}
+
+/** Corners of a curve that is constant from each time to the next.
+ * @param {Float64Array} t_s @param {Float64Array} values @param {number} until_s */
+function steps(t_s, values, until_s) {
+  const [x, y] = [new Float64Array(2 * t_s.length), new Float64Array(2 * t_s.length)];
+  for (let i = 0; i < t_s.length; i++) {
+    x[2 * i] = t_s[i];
+    x[2 * i + 1] = t_s[i + 1] ?? until_s;
+    y[2 * i] = y[2 * i + 1] = values[i];
+  }
+  return { x, y };
 }
 
 /** Times of samples with losses since the previous sample.
@@ -124,7 +148,7 @@ function goodput(canvas, what) {
     (run?.series.flows.groups ?? []).map((/** @type {any} */ group) => ({
       name: group.name, x: run?.series.flows.t_s, y: Float64Array.from(group.goodput_bps, (each) => each / 1e6),
     }));
-  return groups(canvas, what, lines, []);
+  return groups(canvas, what, lines, [], true);
 }
 
 /** The congestion window, with the path's capacity.
@@ -141,13 +165,13 @@ function cwnd(canvas, what) {
 /** A line for each group, with bands up to given levels.
  * @param {HTMLCanvasElement} canvas @param {What} what
  * @param {(run: Shown | null) => {name: string, x: ArrayLike<number>, y: ArrayLike<number>}[]} lines
- * @param {number[]} levels */
-function groups(canvas, what, lines, levels) {
+ * @param {number[]} levels @param {boolean} isMbps whether values are in Mbit/s */
+function groups(canvas, what, lines, levels, isMbps = false) {
   const [now, before] = [lines(what.now), lines(what.before)];
   const own = highest([...now, ...before].map(({ y }) => y));
   // If the path's capacity is far above the values, it is not drawn.
   const bands = levels.filter((each) => Number.isFinite(each) && each < 4 * own);
-  const chart = overTime(canvas, what, Math.max(own, ...bands));
+  const chart = overTime(canvas, what, Math.max(own, ...bands), isMbps);
   let low = 0;
   for (const high of bands) {
     const ends = [0, what.now.duration_s];
@@ -214,8 +238,9 @@ const WORDS = {
   probes: ({ probes: all }) =>
     groupsInWords(all, (each) => each.rtt_ms, ({ lost, requests }) => `, ${lost} of ${requests} lost`),
   queue: ({ queue: own }) => `queue ${inWords(own.system_pkts)}; ${own.dropped_pkts.at(-1) ?? 0} dropped`,
-  goodput: ({ flows }) =>
-    groupsInWords(flows.groups, (each) => Float64Array.from(each.goodput_bps, (bps) => bps / 1e6)),
+  goodput: ({ flows, trace }) =>
+    groupsInWords(flows.groups, (each) => Float64Array.from(each.goodput_bps, (bps) => bps / 1e6)) +
+    (trace ? `; the link's trace: ${inWords(trace.rate_mbps)}` : ""),
   cwnd: ({ flows }) => groupsInWords(flows.groups, (each) => each.cwnd_pkts),
   cdf: ({ cdf: own }) => {
     const half = own.share.findIndex((/** @type {number} */ each) => each >= 0.5);
@@ -224,6 +249,15 @@ const WORDS = {
   states: ({ senders }) =>
     senders.map((/** @type {any} */ each) => `${each.name}: ${activitiesInWords(each.stretches)}`).join("; "),
 };
+
+/** What is drawn in grey.
+ * @param {any} series @param {string} queue its name */
+export function greysInWords({ trace }, queue) {
+  const line = "grey line: the run before";
+  if (!trace) return line;
+  const top = sensible(highest([trace.rate_mbps]));
+  return `${line}; grey area: what ${queue} can send by its trace, ${top} Mbit/s at the top`;
+}
 
 /** Draws all figures; each canvas gets a text description.
  * @param {Record<string, HTMLCanvasElement>} canvases @param {What} what

@@ -7,7 +7,7 @@ import { frameLine, isEmbedded, isFromDisk, sharedAddress, wholeAddress } from "
 import { choices, element, sample } from "./fields.js";
 import { familiesOf, legendOf } from "./families.js";
 import { takeFiles } from "./drop.js";
-import { drawAll, look } from "./figures.js";
+import { drawAll, greysInWords, look } from "./figures.js";
 import { Form } from "./form.js";
 import { Game } from "./game.js";
 import { intervalText } from "./intervals.js";
@@ -129,8 +129,8 @@ class Page {
     new ResizeObserver(() => this.#redraw()).observe(this.canvases.queue);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
       forgetColours();
-      this.#redraw();
       if (this.base) this.#legend();
+      this.#redraw();
       this.#watch();
     });
     this.#play(!matchMedia("(prefers-reduced-motion: reduce)").matches);
@@ -250,9 +250,8 @@ class Page {
     this.base = base;
     this.families = familiesOf(base);
     this.names = [...new Set([...this.families.values(), ...legendOf(base).map(({ name }) => name)])];
-    const { queue } = this.opened;
-    $("queue-name").textContent = base.queues[queue];
-    this.form.build(base, queue);
+    $("queue-name").textContent = base.queues[this.opened.queue];
+    this.form.build(base, this.opened.queue);
     this.game.opened(base);
     this.#legend();
   }
@@ -272,7 +271,7 @@ class Page {
         const { colour: ink, dash } = this.#look(name);
         return element("span", {}, sample(ink, dash), words);
       }),
-      element("span", { class: "quiet" }, "grey: the run before"),
+      element("span", { class: "quiet", id: "greys" }),
     );
   }
 
@@ -328,6 +327,7 @@ class Page {
       isTail: $("tail").checked,
       lookOf: (name) => this.#look(name),
     });
+    $("greys").textContent = greysInWords(this.now.series, this.base.queues[this.opened.queue]);
     this.stage.draw();
   }
 

@@ -1,5 +1,6 @@
 // Converts columns of a run to series for drawing.
 import { activities } from "./activities.js";
+import { endOf } from "./ends.js";
 import { drawnAs } from "./families.js";
 
 /** Maximum points of a line: more than a figure has pixels. */
@@ -132,6 +133,20 @@ function slowestOf(rows, trips, step) {
     rows.slice(i * step, (i + 1) * step).reduce((one, other) => (trips[other] > trips[one] ? other : one)));
 }
 
+/** What the trace of the queue's link lets pass: the mean rate in each of equal parts of the run.
+ * @param {import("./engine.js").Engine} engine @param {any} described @param {number} queue
+ * @returns {{t_s: Float64Array, rate_mbps: Float64Array} | null} null without a trace of rates */
+function traceSeries(engine, described, queue) {
+  if (!endOf(described, queue).trace) return null;
+  const { traced_bps } = engine.ask({ do: "trace", queue });
+  if (!traced_bps) return null;
+  const duration_s = described.resolved.duration_ns / NS_PER_S;
+  return {
+    t_s: Float64Array.from(traced_bps, (_, part) => (part * duration_s) / traced_bps.length),
+    rate_mbps: Float64Array.from(traced_bps, (bps) => bps / 1e6),
+  };
+}
+
 /**
  * @param {import("./engine.js").Engine} engine
  * @param {{queues: string[], groups: string[], resolved: any}} described
@@ -146,5 +161,6 @@ export function seriesOf(engine, described, queue, now_ns = described.resolved.d
     flows: groupSeries(engine, groups),
     senders: senders(engine, groups),
     cdf: sojournCdf(engine, queue),
+    trace: traceSeries(engine, described, queue),
   };
 }

@@ -12,9 +12,15 @@ from dumbbell.twin.advice.advising import Advice
 from dumbbell.twin.advice.known_line import KnownLine
 from dumbbell.twin.result import Trust
 
+_NARROW = 0.002
+"""Width of an interval, relative to its number, below which four digits show all that matters."""
+
 
 def _number(estimate: Estimate) -> str:
-    return " ".join(filter(None, with_uncertainty(estimate.value, estimate.low, estimate.high)))
+    value, low, high = estimate.value, estimate.low, estimate.high
+    if high - low < _NARROW * abs(value):
+        return f"{plain(value, 4)} [{plain(low, 4)}, {plain(high, 4)}]"
+    return " ".join(filter(None, with_uncertainty(value, low, high)))
 
 
 def answer(advice: Advice) -> str:
