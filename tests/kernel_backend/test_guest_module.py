@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from kernel_samples import network, ping
 
@@ -244,7 +245,8 @@ def test_it_is_refused_where_there_is_nothing_for_it_to_do() -> None:
 
 
 def test_irtt_stays_a_program() -> None:
-    """It shares the guest's instants with process 1, so times differ a little, in the same way again."""
+    """It shares the guest's instants with process 1, so that times differ by less than 2 us, and by
+    one packet's transmission where two meet at the queue in the other order."""
     if shutil.which("irtt", path="/usr/bin:/bin") is None:
         pytest.skip("irtt is not installed (Debian: apt-get install irtt)")
     experiment = networks(
@@ -256,7 +258,8 @@ def test_irtt_stays_a_program() -> None:
     assert module.column("probes", "seq").tolist() == process.column("probes", "seq").tolist()
     for column in ("sent_ns", "received_ns"):
         apart = module.column("probes", column) - process.column("probes", column)
-        assert abs(apart).max() < 10_000, column
+        assert np.median(abs(apart)) < 2_000, column
+        assert abs(apart).max() < 5_000_000, column
 
 
 @pytest.mark.usefixtures("cache")
