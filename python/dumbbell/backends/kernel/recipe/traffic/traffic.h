@@ -29,11 +29,12 @@ static inline int returned(int result)
 extern void *zeros; /* as many bytes */
 
 /* ends.c */
-int add_connection(const struct dumbbell_traffic_end *asked);
+int add_connection(struct dumbbell_traffic_end *asked);
 int add_inlet(const struct dumbbell_traffic_inlet *asked);
 int add_more(const struct dumbbell_traffic_more *more);
-/* Reads the counters of an end, and removes it. */
-int count(struct dumbbell_traffic_count *count, bool is_last);
+int count(struct dumbbell_traffic_count *count);
+/* Removes an end of a TCP connection. */
+int take_back(struct dumbbell_traffic_last *last);
 int wait_by(u32 fd);
 int wait_without_fs(struct dumbbell_traffic_turn *turn);
 /* Serves the collected ends with smaller tokens until process 1 has to act. */
