@@ -6,7 +6,7 @@ use crate::error::{ErrorContext, GuestError};
 use crate::samples::SeenEnd;
 use crate::sys::{Poll, Socket};
 use crate::tcp_info::TcpInfo;
-use crate::traffic_module::{EndCounters, TrafficModule};
+use crate::traffic_module::TrafficModule;
 use dumbbell_core::tcp_sample::TcpSample;
 use dumbbell_core::time::Time;
 use dumbbell_spec as spec;
@@ -295,12 +295,15 @@ impl TcpFlow {
             return Err(GuestError::Job(format!("{which} transfers of one flow")));
         }
         let token = token(self.tokens.sender, self.tokens, which);
-        match &self.module {
+        let port = match &self.module {
             Some(module) => module.send(token, &sender, bytes, self.write_bytes())?,
-            None => poll.add_writer(&sender, token).context(what)?,
-        }
+            None => {
+                poll.add_writer(&sender, token).context(what)?;
+                sender.port().context(what)?
+            }
+        };
         let connection = Connection {
-            port: sender.port().context(what)?,
+            port,
             sender,
             receiver: None,
             to_send: bytes,
@@ -470,7 +473,7 @@ impl TcpFlow {
 
     /// Totals so far, and the sender's state if there is one connection at a time.
     pub fn look(&self) -> Result<(Totals, Option<TcpSample>), GuestError> {
-        self.look_by(|token, socket| self.see(token, socket, TrafficModule::moved))
+        self.look_by(|token, socket| self.see(token, socket))
     }
 
     /// The same of what somebody saw of each socket.
@@ -503,15 +506,10 @@ impl TcpFlow {
     }
 
     /// Looks at an end now.
-    fn see(
-        &self,
-        token: u64,
-        socket: &Socket,
-        count: impl Fn(&TrafficModule, u64) -> Result<EndCounters, GuestError>,
-    ) -> Result<SeenEnd, GuestError> {
+    fn see(&self, token: u64, socket: &Socket) -> Result<SeenEnd, GuestError> {
         let info = socket.tcp_info();
         let info = info.context(|| "asking TCP for its numbers".to_owned())?;
-        let moved = self.module.as_ref().map(|module| count(module, token));
+        let moved = self.module.as_ref().map(|module| module.moved(token));
         Ok(SeenEnd {
             info,
             moved: moved.transpose()?.unwrap_or_default(),
@@ -537,9 +535,11 @@ impl TcpFlow {
         which: ConnectionNumber,
         connection: &Connection,
     ) -> Result<(), GuestError> {
-        let (sender, receiver) = self.both(which, connection, |token, socket| {
-            self.see(token, socket, TrafficModule::take_back)
-        })?;
+        let (sender, receiver) =
+            self.both(which, connection, |token, socket| match &self.module {
+                Some(module) => module.take_back(token),
+                None => self.see(token, socket),
+            })?;
         self.closed.add(&sender, receiver.as_ref());
         self.served += sender.moved.served;
         if let Some(receiver) = receiver {

@@ -312,10 +312,10 @@ impl<'a> Traffic<'a> {
         self.set_timer()?;
         let mut ready = Vec::new();
         while !self.drained {
-            let mut is_due = false;
+            let (mut is_due, mut is_rest) = (false, false);
             if let Some(module) = self.module.clone() {
                 let waited = module.wait()?;
-                is_due = waited.is_due;
+                (is_due, is_rest) = (waited.is_due, waited.is_rest);
                 self.was_done(&module, &waited.done)?;
                 // At a time that the module has read.
                 let at = match waited.event {
@@ -323,7 +323,9 @@ impl<'a> Traffic<'a> {
                     ModuleEvent::Due { at } => Some(at),
                     ModuleEvent::Over { token, at } => {
                         self.is_over(token, at)?;
-                        self.serve_rest(at, u64::MAX)?;
+                        if is_rest {
+                            self.serve_rest(at, u64::MAX)?;
+                        }
                         Some(at)
                     }
                 };
@@ -346,13 +348,17 @@ impl<'a> Traffic<'a> {
             let now = Time::from_ns(now_ns);
             self.programs_ended(&ready)?;
             // In the order of tokens: the module serves all of flows and probes but listeners, or none.
-            self.serve_rest(now, TCP_LISTENER * TOKEN_KIND)?;
+            if is_rest {
+                self.serve_rest(now, TCP_LISTENER * TOKEN_KIND)?;
+            }
             let after = ready.partition_point(|token| *token < TCP_RECEIVER * TOKEN_KIND);
             let (first, rest) = ready.split_at(after);
             first
                 .iter()
                 .try_for_each(|&token| self.is_ready(token, now))?;
-            self.serve_rest(now, u64::MAX)?;
+            if is_rest {
+                self.serve_rest(now, u64::MAX)?;
+            }
             for &token in rest.iter().filter(|token| **token < PROGRAM * TOKEN_KIND) {
                 self.is_ready(token, now)?;
             }

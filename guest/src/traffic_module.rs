@@ -5,7 +5,7 @@
 use crate::controllers;
 use crate::error::{ErrorContext, GuestError};
 use crate::netlink;
-use crate::samples::{self, Item};
+use crate::samples::{self, Item, SeenEnd};
 use crate::sys::{
     self, Done, InKernel, Next, Plan, PlannedDatagram, Poll, RingMarks, Socket, Turn,
 };
@@ -64,6 +64,8 @@ pub struct Waited {
     pub event: ModuleEvent,
     /// Whether events are due afterwards.
     pub is_due: bool,
+    /// Whether ends that are ready have yet to be served.
+    pub is_rest: bool,
     /// What the module did meanwhile of what was planned.
     pub done: Done,
 }
@@ -88,14 +90,14 @@ impl TrafficModule {
         self.zero_ns.set(zero_ns);
     }
 
-    /// Lets it write `bytes` bytes to a socket, in writes of `write_bytes` if nonzero.
+    /// Lets it write `bytes` bytes to a socket, in writes of `write_bytes` if nonzero. Returns the socket's port.
     pub fn send(
         &self,
         token: u64,
         socket: &Socket,
         bytes: u64,
         write_bytes: Option<u64>,
-    ) -> Result<(), GuestError> {
+    ) -> Result<u16, GuestError> {
         self.kernel
             .add_sender(token, socket, bytes, write_bytes.unwrap_or(0))
             .context(|| "handing the module a sender".to_owned())
@@ -129,12 +131,12 @@ impl TrafficModule {
             .context(|| "asking the module for its numbers".to_owned())
     }
 
-    /// Takes a socket back. Returns its counters.
-    pub fn take_back(&self, token: u64) -> Result<EndCounters, GuestError> {
-        let count = self.kernel.remove(token);
-        count
-            .map(|count| self.as_counters(&count))
-            .context(|| "taking a socket back from the module".to_owned())
+    /// Takes a socket back. Returns its state and counters.
+    pub fn take_back(&self, token: u64) -> Result<SeenEnd, GuestError> {
+        let last = self.kernel.remove(token);
+        let (info, count) = last.context(|| "taking a socket back from the module".to_owned())?;
+        let moved = self.as_counters(&count);
+        Ok(SeenEnd { info, moved })
     }
 
     fn as_counters(&self, count: &sys::EndCount) -> EndCounters {
@@ -151,6 +153,7 @@ impl TrafficModule {
         Ok(Waited {
             event: self.told(&turn)?,
             is_due: turn.is_due(),
+            is_rest: turn.is_rest(),
             done: turn.done(),
         })
     }

@@ -1,7 +1,7 @@
 //! The module that reads and writes for flows and probes: its requests, as `traffic/dumbbell_traffic.h` of
 //! the kernel's recipe has them.
 
-use super::{Poll, Socket, checked};
+use super::{Poll, Socket, TCP_INFO_BYTES, checked};
 use dumbbell_core::time::Time;
 use std::cell::OnceCell;
 use std::fs::File;
@@ -24,6 +24,7 @@ struct End {
     bytes: u64,
     write_bytes: u64,
     window_bytes: u64,
+    port: u64,
 }
 
 /// `struct dumbbell_traffic_more`.
@@ -62,6 +63,13 @@ impl EndCount {
         };
         Some((count, rest))
     }
+}
+
+/// `struct dumbbell_traffic_last`.
+#[repr(C)]
+struct Last {
+    count: EndCount,
+    info: [u8; TCP_INFO_BYTES],
 }
 
 /// `struct dumbbell_traffic_inlet`.
@@ -145,7 +153,7 @@ pub struct Turn {
     is_due: u32,
     checks: u32,
     kept_bytes: u32,
-    unused: u32,
+    is_rest: u32,
     latest_ps: u64,
 }
 
@@ -246,6 +254,11 @@ impl Turn {
         self.is_due > 0
     }
 
+    /// Whether ends that are ready were not served.
+    pub fn is_rest(&self) -> bool {
+        self.is_rest > 0
+    }
+
     /// What was done of the plan.
     pub fn done(&self) -> Done {
         Done {
@@ -289,14 +302,14 @@ impl InKernel {
     }
 
     /// From now on it writes to a socket, all in all so many bytes, `write_bytes` of them at a time if
-    /// that is not 0.
+    /// that is not 0. Returns the socket's port.
     pub fn add_sender(
         &self,
         token: u64,
         socket: &Socket,
         bytes: u64,
         write_bytes: u64,
-    ) -> io::Result<()> {
+    ) -> io::Result<u16> {
         self.add(&mut End {
             token,
             fd: socket.as_raw_fd(),
@@ -304,6 +317,7 @@ impl InKernel {
             bytes,
             write_bytes,
             window_bytes: 0,
+            port: 0,
         })
     }
 
@@ -323,11 +337,14 @@ impl InKernel {
             bytes,
             write_bytes: 0,
             window_bytes,
+            port: 0,
         })
+        .map(drop)
     }
 
-    fn add(&self, end: &mut End) -> io::Result<()> {
-        self.control(request(false, 1, size_of::<End>()), end)
+    fn add(&self, end: &mut End) -> io::Result<u16> {
+        self.control(request(true, 1, size_of::<End>()), end)?;
+        Ok(end.port as u16)
     }
 
     /// A sender has more to write, and writes what TCP takes of it now.
@@ -338,21 +355,25 @@ impl InKernel {
 
     /// What an end has done so far.
     pub fn count(&self, token: u64) -> io::Result<EndCount> {
-        self.ask_count(3, token)
-    }
-
-    /// The socket is this process's alone again; what the end has done.
-    pub fn remove(&self, token: u64) -> io::Result<EndCount> {
-        self.ask_count(4, token)
-    }
-
-    fn ask_count(&self, number: u32, token: u64) -> io::Result<EndCount> {
         let mut count = EndCount {
             token,
             ..EndCount::default()
         };
-        self.control(request(true, number, size_of::<EndCount>()), &mut count)?;
+        self.control(request(true, 3, size_of::<EndCount>()), &mut count)?;
         Ok(count)
+    }
+
+    /// The socket is this process's alone again; the state of TCP, and what the end has done.
+    pub fn remove(&self, token: u64) -> io::Result<([u8; TCP_INFO_BYTES], EndCount)> {
+        let mut last = Last {
+            count: EndCount {
+                token,
+                ..EndCount::default()
+            },
+            info: [0; TCP_INFO_BYTES],
+        };
+        self.control(request(true, 4, size_of::<Last>()), &mut last)?;
+        Ok((last.info, last.count))
     }
 
     /// Names the descriptors that are waited for besides, once.

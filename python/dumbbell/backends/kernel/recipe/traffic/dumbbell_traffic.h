@@ -31,6 +31,7 @@ struct dumbbell_traffic_end {
 	__u64 bytes; /* a sender hands over as many, a receiver's transfer is complete with them */
 	__u64 write_bytes; /* of one write of a sender; 0: as many as TCP takes */
 	__u64 window_bytes; /* a receiver's window is held at that; 0: it grows */
+	__u64 port; /* the answer: the socket's own */
 };
 
 struct dumbbell_traffic_more {
@@ -93,6 +94,15 @@ struct dumbbell_traffic_count {
 	__u64 served; /* how often */
 };
 
+/* Bytes of struct tcp_info that process 1 reads. */
+#define DUMBBELL_TRAFFIC_INFO_BYTES 232
+
+/* The counters of an end that is removed, and the beginning of struct tcp_info. */
+struct dumbbell_traffic_last {
+	struct dumbbell_traffic_count count;
+	__u8 info[DUMBBELL_TRAFFIC_INFO_BYTES];
+};
+
 enum {
 	DUMBBELL_TRAFFIC_NOTHING = 0, /* all that are ready have been served */
 	DUMBBELL_TRAFFIC_OTHERS = 1, /* something else is ready that process 1 waits for */
@@ -110,7 +120,7 @@ struct dumbbell_traffic_turn {
 	/* Since the last wait or service: */
 	__u32 checks; /* of the rings that were due and found them far from full */
 	__u32 kept_bytes; /* of all items that process 1 has not fetched */
-	__u32 unused;
+	__u32 is_rest; /* some ends that are ready were not served */
 	__u64 latest_ps; /* the longest delay of one of them */
 };
 
@@ -169,10 +179,10 @@ struct dumbbell_traffic_item {
 };
 
 /* Add an end; add bytes to a sender; read the counters of an end; the same and remove it. */
-#define DUMBBELL_TRAFFIC_ADD _IOW('D', 1, struct dumbbell_traffic_end)
+#define DUMBBELL_TRAFFIC_ADD _IOWR('D', 1, struct dumbbell_traffic_end)
 #define DUMBBELL_TRAFFIC_MORE _IOW('D', 2, struct dumbbell_traffic_more)
 #define DUMBBELL_TRAFFIC_COUNT _IOWR('D', 3, struct dumbbell_traffic_count)
-#define DUMBBELL_TRAFFIC_REMOVE _IOWR('D', 4, struct dumbbell_traffic_count)
+#define DUMBBELL_TRAFFIC_REMOVE _IOWR('D', 4, struct dumbbell_traffic_last)
 /* Set the epoll(7) instance on which process 1 waits for all other events. */
 #define DUMBBELL_TRAFFIC_POLL _IOW('D', 5, __u32)
 /* Serve ends until process 1 has to act. Ready ends that were not served are served by the next

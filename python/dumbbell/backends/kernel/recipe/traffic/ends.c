@@ -243,6 +243,7 @@ void serve_turns(struct dumbbell_traffic_turn *turn, u64 before)
 		turn->what = what < 0 ? DUMBBELL_TRAFFIC_FAILED : what;
 		turn->error = what < 0 ? -what : 0;
 	}
+	turn->is_rest = !list_empty(&turns);
 }
 
 /* Serves what is ready at one time, which it reads. Returns 0 if there is nothing for process 1. */
@@ -276,6 +277,7 @@ static int wait_and_serve(struct dumbbell_traffic_turn *turn)
 		if (vfs_poll(others, NULL) & EPOLLIN) {
 			turn->what = DUMBBELL_TRAFFIC_OTHERS;
 			turn->is_due = has_expired();
+			turn->is_rest = !list_empty(&turns);
 			return 0;
 		}
 		if (!list_empty(&turns) || has_expired()) {
@@ -400,7 +402,7 @@ static bool has_datagrams(const struct sock *sk)
 	return sk->sk_family == AF_INET && (sk->sk_type == SOCK_DGRAM || sk->sk_type == SOCK_RAW);
 }
 
-int add_connection(const struct dumbbell_traffic_end *asked)
+int add_connection(struct dumbbell_traffic_end *asked)
 {
 	struct end *end;
 	int error;
@@ -416,6 +418,8 @@ int add_connection(const struct dumbbell_traffic_end *asked)
 	error = add_end(end, asked->fd, is_tcp);
 	if (error)
 		kfree(end);
+	else
+		asked->port = ntohs(inet_sk(end->sock->sk)->inet_sport);
 	return error;
 }
 
@@ -472,16 +476,29 @@ int wait_by(u32 fd)
 	return 0;
 }
 
-int count(struct dumbbell_traffic_count *count, bool is_last)
+int count(struct dumbbell_traffic_count *count)
 {
 	struct end *end = xa_load(&ends, count->token);
 
 	if (!end)
 		return -ENOENT;
 	*count = end->count;
-	if (is_last) {
-		xa_erase(&ends, count->token);
-		release(end);
-	}
+	return 0;
+}
+
+int take_back(struct dumbbell_traffic_last *last)
+{
+	struct end *end = xa_load(&ends, last->count.token);
+	struct tcp_info info;
+
+	BUILD_BUG_ON(sizeof(info) < sizeof(last->info));
+	if (!end || end->inlet)
+		return -ENOENT;
+	tcp_get_info(end->sock->sk, &info);
+	cond_resched();
+	memcpy(last->info, &info, sizeof(last->info));
+	last->count = end->count;
+	xa_erase(&ends, end->asked.token);
+	release(end);
 	return 0;
 }

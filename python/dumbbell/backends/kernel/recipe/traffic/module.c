@@ -20,6 +20,7 @@ static long control(struct file *file, unsigned int command, unsigned long argum
 		struct dumbbell_traffic_end end;
 		struct dumbbell_traffic_more more;
 		struct dumbbell_traffic_count count;
+		struct dumbbell_traffic_last last;
 		struct dumbbell_traffic_turn turn;
 		struct dumbbell_traffic_watch watch;
 		struct dumbbell_traffic_plan plan;
@@ -42,8 +43,10 @@ static long control(struct file *file, unsigned int command, unsigned long argum
 		result = add_more(&asked.more);
 		break;
 	case DUMBBELL_TRAFFIC_COUNT:
+		result = count(&asked.count);
+		break;
 	case DUMBBELL_TRAFFIC_REMOVE:
-		result = count(&asked.count, command == DUMBBELL_TRAFFIC_REMOVE);
+		result = take_back(&asked.last);
 		break;
 	case DUMBBELL_TRAFFIC_POLL:
 		result = wait_by(asked.fd);
