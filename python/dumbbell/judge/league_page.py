@@ -311,7 +311,13 @@ def _operating_points(scenario: Scenario, standings: Sequence[Standing]) -> Figu
             }
         )
     labels = _labels([each for each in rows if each["state"] == _FREE], rows)
-    frame = pl.DataFrame([each | {"label": labels.get(each["controller"], "")} for each in rows])
+    heights = _shares([each["busy"] for each in rows], [each["busy"] for each in rows])
+    frame = pl.DataFrame(
+        [
+            each | {"label": labels.get(each["controller"], ""), "is_low": height < _LINE_OF_AXIS}
+            for each, height in zip(rows, heights, strict=True)
+        ]
+    )
     scale = alt.Scale(zero=False, nice=True)
     x = alt.X("wait:Q", title="wait in the queue, mean (ms)", scale=scale)
     y = alt.Y("busy:Q", title="link busy (%)", scale=scale)
@@ -328,7 +334,13 @@ def _operating_points(scenario: Scenario, standings: Sequence[Standing]) -> Figu
         base.mark_point(filled=True, size=60, opacity=1).encode(
             x, y, color=colour, tooltip=tooltip
         ),
-        base.mark_text(align="left", dx=7, dy=-7, fontSize=11).encode(x, y, text="label:N"),
+        # Above the highest points is the legend, below the lowest one the axis.
+        *(
+            base.transform_filter(alt.datum.is_low == is_low)
+            .mark_text(align="left", dx=7, dy=dy, fontSize=11)
+            .encode(x, y, text="label:N")
+            for is_low, dy in ((True, -7), (False, 10))
+        ),
     ).properties(width=FIGURE_WIDTH, height=FIGURE_HEIGHT)
     return Figure(
         f"{scenario.section}-{scenario.id}".replace(".", "_"),
