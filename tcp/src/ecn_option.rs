@@ -475,6 +475,54 @@ mod tests {
         }
     }
 
+    #[test]
+    fn a_segment_without_payload_moves_no_counter() {
+        let mut bytes = counted(EcnOptionUse::Full);
+        bytes.count(Flags::CE, 0);
+        assert_eq!(taken(&mut bytes, 40), None);
+        bytes.count(Flags::ECT, 5);
+        assert_eq!(taken(&mut bytes, 40), Some((172, 5, vec![6])));
+    }
+
+    /// RFC 9768 section 3.2.3.2.2.
+    #[test]
+    fn first_data_that_are_sent_again_stop_it() {
+        let (rtt, now) = (Time::from_ns(100_000_000), Time::from_ns(1));
+        for (used, is_sent) in [(EcnOptionUse::Full, false), (EcnOptionUse::Persist, true)] {
+            let mut bytes = counted(used);
+            bytes.on_own_data(1);
+            let first = bytes.take(12, Some((1, 1001)), rtt, now).unwrap();
+            assert_eq!(first.fields(), &[1, 0, 1]);
+            // New data that follow them do not.
+            bytes.on_own_data(1001);
+            bytes.count(Flags::CE, 1);
+            assert!(bytes.take(12, Some((1001, 2001)), rtt, now).is_some());
+            bytes.on_own_data(1);
+            bytes.count(Flags::CE, 1);
+            assert_eq!(bytes.take(12, None, rtt, now).is_some(), is_sent);
+        }
+        // Those that carried none, for want of room, do not either.
+        let mut bytes = counted(EcnOptionUse::Full);
+        assert_eq!(bytes.take(8, Some((1, 1001)), rtt, now), None);
+        bytes.on_own_data(1);
+        bytes.count(Flags::CE, 1);
+        assert!(bytes.take(12, None, rtt, now).is_some());
+    }
+
+    #[test]
+    fn the_first_acknowledgement_of_the_opener_has_all_counters() {
+        let mut bytes = counted(EcnOptionUse::Minimum);
+        bytes.owe_first_ack();
+        assert_eq!(taken(&mut bytes, 40), Some((174, 11, vec![1, 0, 1])));
+        assert_eq!(taken(&mut bytes, 40), None);
+    }
+
+    #[test]
+    fn a_field_has_24_bits() {
+        let option = EcnOption::new(Order::Ect0First, &[MODULUS + 5, MODULUS - 1]);
+        assert_eq!(option.fields(), &[5, MODULUS - 1]);
+    }
+
     /// RFC 9768 appendix A.1: from a counter that is 1 modulo 2^24 the field 1461 is 1460 bytes away.
     #[test]
     fn counters_wrap() {
@@ -494,11 +542,13 @@ mod tests {
 
     #[test]
     fn a_zeroed_option_is_ignored() {
-        let mut echoed = EchoedBytes::default();
-        let zeroed = EcnOption::new(Order::Ect0First, &[0, 0, 0]);
-        assert_eq!(echoed.newly_marked_bytes(&zeroed), None);
         let later = EcnOption::new(Order::Ect0First, &[1, 500, 1]);
-        assert_eq!(echoed.newly_marked_bytes(&later), None);
+        for zeroed in [[0, 0, 0], [0, 0, 1], [1, 0, 0]] {
+            let mut echoed = EchoedBytes::default();
+            let zeroed = EcnOption::new(Order::Ect0First, &zeroed);
+            assert_eq!(echoed.newly_marked_bytes(&zeroed), None);
+            assert_eq!(echoed.newly_marked_bytes(&later), None);
+        }
         let mut echoed = EchoedBytes::default();
         let empty = EcnOption::new(Order::Ect0First, &[]);
         assert_eq!(echoed.newly_marked_bytes(&empty), None);

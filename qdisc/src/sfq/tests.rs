@@ -251,6 +251,19 @@ fn a_queue_that_is_empty_forgets_its_average() {
     assert_eq!(enqueue_all(&mut queue, &[0; 8]), []);
 }
 
+/// Linux counts the bytes before each packet that it puts back: 0, 1000, 2000 and 3000 make 0, 0.5, 1.25 and
+/// 2.125 kB.
+#[test]
+fn under_another_key_the_average_is_that_of_what_waits() {
+    let mut queue = sfq(&format!("{RED} probability 0.02 perturb 1"));
+    assert_eq!(enqueue_all(&mut queue, &[0; 4]), []);
+    queue.dequeue(Time::from_ns(1_000_000_000), &mut Events::default());
+    let averages = &queue.red.as_ref().unwrap().averages;
+    let probability = averages.iter().map(|each| each.drop_probability());
+    let expected = 0.02 * (2125.0 - 1500.0) / (3000.0 - 1500.0);
+    assert!((probability.fold(0.0, f64::max) - expected).abs() < 1e-6);
+}
+
 #[test]
 fn red_marks_the_arriving_packet_or_with_headdrop_the_oldest() {
     let marked = |words: &str| {
