@@ -1,4 +1,4 @@
-"""The arithmetic of the kernel's rows beside ns-3 and the simulator, and that all three do the same."""
+"""The arithmetic of the kernel's rows beside ns-3 and the simulator; that all do the same work."""
 
 from __future__ import annotations
 
