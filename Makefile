@@ -312,6 +312,7 @@ endif
 	$(PY) bench/controllers.py $(BENCH_ARGS)
 	$(PY) bench/learning.py $(BENCH_ARGS)
 	$(PY) bench/virtual_kernel.py $(BENCH_ARGS)
+	$(PY) bench/kernel_beside.py $(BENCH_ARGS)
 
 # --- the rest -------------------------------------------------------------------------------
 

@@ -374,6 +374,7 @@ def test_of_a_later_version_patches_take_the_place_of_those_of_the_same_name() -
         "0003-leave-nothing-behind.patch",
         "0007-the-time-stamp-counter-is-virtual.patch",
         "0009-the-clock-is-read-without-a-call.patch",
+        "0011-changes-of-memory-together.patch",
     }
     assert recipe_for("6.6") == usual
     assert recipe_for("6.18") == later
