@@ -24,7 +24,7 @@ LINES = (
     "sfb target 3 max 2 increment 0 penalty_rate 4294967295 penalty_burst 0",
     "sfq redflowlimit 100000 min 6000 max 60000 probability 0.1 ecn headdrop perturb 10",
     "sfq redflowlimit 100000 harddrop limit 50",
-    "sfq redflowlimit 4000000 probability 0.00001 ecn harddrop",
+    "sfq redflowlimit 100000 probability 0.00005 ecn harddrop",
     "sfq perturb 3",
 )
 _SCRIPT = """#!/bin/sh
