@@ -12,7 +12,7 @@ from test_tc import QUEUE, a_run
 from dumbbell.formats import read_tc, tc_iterate_text, tc_json, tc_text
 from dumbbell.formats.logs.tc import TcLog, read_tc_log
 from dumbbell.formats.logs.text import LogText
-from dumbbell.tables import Run
+from dumbbell.tables import SCHEMA, Run
 
 SFB = "sfb target 5 max 9 increment 0.02 decrement 0.001"
 SFQ = "sfq redflowlimit 100000 min 3000 max 12000 probability 0.1 ecn"
@@ -21,8 +21,11 @@ SLOW = "root handle 1: tbf rate 1mbit burst 4kb limit 1\nparent 1:1 "
 
 
 def last(run: Run, table: str) -> dict[str, float]:
-    """The last row of a table of samples."""
-    return run.table(table).row(-1, named=True)
+    """The last row of the queue in a table of samples."""
+    return {
+        column.name: run.column(table, column.name, queue=QUEUE)[-1].item()
+        for column in SCHEMA[table]
+    }
 
 
 def read(text: str, folder: Path) -> TcLog:
@@ -93,7 +96,9 @@ def test_each_sample_has_its_own(tmp_path: Path) -> None:
     log = read(tc_iterate_text(run, QUEUE), tmp_path)
     table = log.tables["counters"]
     early = table["value"][table["counter"] == "earlydrop"]
-    np.testing.assert_array_equal(early, run.column("sfb_samples", "early_dropped_pkts"))
+    np.testing.assert_array_equal(
+        early, run.column("sfb_samples", "early_dropped_pkts", queue=QUEUE)
+    )
     assert len(early) > 2
 
 

@@ -16,6 +16,7 @@ record_writes = true
 a = "sender"
 b = "router"
 forward.qdisc = "cake unlimited"
+reverse.qdisc = "sfb"
 [[links]]
 a = "router"
 b = "receiver"
@@ -24,6 +25,7 @@ forward.qdisc = "pfifo limit 20"
 forward.loss = 0.05
 forward.record_packets = true
 forward.capture_flows = true
+reverse.qdisc = "sfq redflowlimit 100000"
 [[flows]]
 name = "stream"
 from = "sender"

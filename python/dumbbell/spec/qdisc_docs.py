@@ -31,8 +31,8 @@ string in three quotation marks), parted by line ends or `;`:
 `tc`, `qdisc add` (or `replace`), `dev X` and handles that nothing refers to may stand there or be
 left out. `qdisc change` gives other values to what a line before has made, before the run begins:
 of `codel`, `fq`, `fq_codel`, `pie`, `fq_pie`, `cake` and `dualpi2` what it does not say stays, of
-`netem` the `rate` does, of `pfifo`, `bfifo`, `red`, `choke` and `sfb` it has its default. `qdisc del dev X
-root` begins anew.
+`netem` the `rate` does, of `pfifo`, `bfifo`, `red`, `choke` and `sfb` it has its default. `qdisc
+del dev X root` begins anew.
 
 The text means what `tc` of iproute2 6.1 makes of it, whose numbers are those of C: `codel limit
 0100` is octal, 64, and `09` none; `0x10`, `+5` and `1e3` are read where `tc` reads them, in doubles

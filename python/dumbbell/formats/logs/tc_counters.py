@@ -32,7 +32,7 @@ _COUNTERS: Mapping[str, frozenset[str]] = {
 """By kind of discipline."""
 _CHANCES = frozenset(("maxprob", "avgprob"))
 _MARKS = frozenset(("marked",)) | {name for name in _COUNTERS["sfq"] if "_mark" in name}
-_PAIR = r"[a-z_]{6,14} \d{1,12}(?:\.\d{1,12})?(?:e-\d{1,3})?"
+_PAIR = r"[a-z_]{6,16} \d{1,12}(?:\.\d{1,12})?(?:e-\d{1,3})?"
 _LINE = re.compile(rf" {{1,4}}{_PAIR}(?: {_PAIR}){{0,5}} *")
 
 
