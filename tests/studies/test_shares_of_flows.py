@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -189,3 +191,18 @@ def test_backends_are_compared_by_the_short_runs() -> None:
     (table,) = report.values
     assert table.columns == ["simulator", "Linux kernel"]
     assert not report.figures
+
+
+KEPT = 27
+"""Cells of figure 2a that were run on the kernel, of 42."""
+FULL = json.loads((Path(__file__).parent / "full_verdicts.json").read_text(encoding="utf-8"))
+
+
+def test_in_the_kept_run_simulator_and_kernel_agree_wherever_they_were_compared() -> None:
+    """Kept by ``dumbbell reproduce bbr-share --full --backend kernel``, version 0.14.0."""
+    kept = {row.removeprefix("kernel/"): of["verdict"] for row, of in FULL["bbr-share"].items()}
+    study = bbr_share.BbrShare(StudyOptions(quick=False, backends=("kernel",)))
+    compared = {f"{each.id}-agreement" for each in study.trials if each.compared}
+    assert len(compared) == 42 and set(kept) <= compared
+    assert len(kept) >= KEPT
+    assert set(kept.values()) == {"reproduced"}
