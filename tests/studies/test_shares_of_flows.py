@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ import pytest
 from dumbbell.claims import Verdict
 from dumbbell.replication import Replications
 from dumbbell.studies import StudyOptions, bbr_share, l4s_adoption
-from dumbbell.studies.settings import Settings
+from dumbbell.studies.settings import Settings, Sought
 from dumbbell.studies.short import ComparedPart, Trial
 
 
@@ -64,12 +66,33 @@ def test_the_kernel_runs_only_the_short_runs_of_panel_a() -> None:
     assert {each.resolved()["guest"] for each in asked} == {"module"}
 
 
-def test_every_setting_of_the_deep_buffers_differs_from_the_notebooks() -> None:
-    sought = bbr_share.sought(1)
-    made = {key: each.resolved() for key, each in sought.arms.items()}
-    assert len({str(each) for each in made.values()}) == len(made) == 9 * 3
-    told = made["as the notebook", "50 Mbit/s, 16 BDP"]
+def searches() -> dict[str, Sought]:
+    study = bbr_share.BbrShare(StudyOptions(quick=False))
+    return {part.name: part.sought for part in study.parts if isinstance(part, Settings)}
+
+
+def test_every_setting_differs_from_the_notebooks() -> None:
+    deep, shallow = searches()["deep-buffers"], searches()["shallow-buffers"]
+    for sought, settings, cells in ((deep, 9, 3), (shallow, 8, 4)):
+        made = {key: each.resolved() for key, each in sought.arms.items()}
+        assert len({str(each) for each in made.values()}) == len(made) == settings * cells
+    told = deep.arms["as the notebook", "CUBIC on 50 Mbit/s, 16 BDP"].resolved()
     assert told == bbr_share.line(1, ("b", 16, 1)).resolved()
+    assert shallow.printed["Reno on 10 Mbit/s, 2 BDP"] == bbr_share.printed(("c", 2, 1))
+
+
+def test_a_longer_path_and_a_buffer_that_counts_payload_are_what_they_say() -> None:
+    usual, both = (
+        searches()["shallow-buffers"].arms[words, "CUBIC on 10 Mbit/s, 2 BDP"]
+        for words in ("as the notebook", "both")
+    )
+    trips = [
+        2 * sum(link["forward"]["delay_ns"] for link in each.resolved()["links"])
+        for each in (usual, both)
+    ]
+    assert [each / 1e6 for each in trips] == pytest.approx([40, 40.4])
+    limits = [line_of(each)["qdisc"]["limit_bytes"] for each in (usual, both)]
+    assert limits[1] / limits[0] == pytest.approx(1514 / 1448, rel=1e-4)
 
 
 def test_the_kernel_has_the_rows_of_cubic_at_10_mbit() -> None:
@@ -89,7 +112,7 @@ def test_the_kernel_has_the_rows_of_cubic_at_10_mbit() -> None:
 
 def found_of(by_setting: dict[str, float]) -> Any:
     rng = np.random.default_rng(3)
-    sought = bbr_share.sought(1)
+    sought = searches()["deep-buffers"]
     values = {
         (setting, name): tuple(
             sum(sought.printed[name]) / 2 * by_setting.get(setting, 0.2) + rng.normal(0, 0.1, 10)
@@ -100,14 +123,14 @@ def found_of(by_setting: dict[str, float]) -> Any:
 
 
 def test_the_setting_that_gives_all_cells_is_named() -> None:
-    part = Settings(bbr_share.sought(1))
+    part = Settings(searches()["deep-buffers"])
     (judged,) = part.judge(found_of({"as the notebook": 1.0}))
     assert judged.verdict is Verdict.EXPLAINED_AT
     assert judged.decision.at == ({"settings": "as the notebook"},)
     (judged,) = part.judge(found_of({}))
     assert judged.verdict is Verdict.NOT_EXPLAINED
     (table,) = part.tables(found_of({}))
-    assert [row.name for row in table.rows] == ["printed", *bbr_share.SETTINGS]
+    assert [row.name for row in table.rows] == ["printed", *bbr_share.DEEP]
 
 
 def test_rows_of_l4s_are_those_of_the_sources_but_for_one_discipline() -> None:
@@ -168,3 +191,18 @@ def test_backends_are_compared_by_the_short_runs() -> None:
     (table,) = report.values
     assert table.columns == ["simulator", "Linux kernel"]
     assert not report.figures
+
+
+KEPT = 32
+"""Cells of figure 2a that were run on the kernel, of 42."""
+FULL = json.loads((Path(__file__).parent / "full_verdicts.json").read_text(encoding="utf-8"))
+
+
+def test_in_the_kept_run_simulator_and_kernel_agree_wherever_they_were_compared() -> None:
+    """Kept by ``dumbbell reproduce bbr-share --full --backend kernel``, version 0.14.0."""
+    kept = {row.removeprefix("kernel/"): of["verdict"] for row, of in FULL["bbr-share"].items()}
+    study = bbr_share.BbrShare(StudyOptions(quick=False, backends=("kernel",)))
+    compared = {f"{each.id}-agreement" for each in study.trials if each.compared}
+    assert len(compared) == 42 and set(kept) <= compared
+    assert len(kept) >= KEPT
+    assert set(kept.values()) == {"reproduced"}

@@ -19,9 +19,9 @@ from dumbbell.studies.short import ShortStudy, Trial
 from dumbbell.tables import Run
 
 FRAME, PAYLOAD, LENGTH_S, COUNTED_S = 1514, 1448, 1000.0, 400.0
-"""Bytes of a full packet and of its payload; length of a run and of the last part, the counted."""
+"""Bytes of a full packet and of its payload; length of a run, and of its last part that counts."""
 COMPARED = {
-    (16, 1): (240, 5), (16, 2): (240, 5), (32, 1): (400, 12), (32, 2): (400, 12),
+    (16, 1): (240, 5), (16, 2): (240, 10), (32, 1): (400, 12), (32, 2): (400, 12),
     (64, 1): (400, 20), (64, 2): (120, 60), (64, 4): (120, 8), (64, 8): (120, 8),
 }  # fmt: skip
 """Seconds and runs beside the kernel where shares scatter, by buffer and BBR flows; else 120, 5."""
@@ -46,13 +46,12 @@ class Panel:
 
 
 PANELS = {"a": Panel(10, 40, "CUBIC"), "b": Panel(50, 30, "CUBIC"), "c": Panel(10, 40, "Reno")}
-Cell = tuple[str, int, int]
-"""Panel, buffer in BDP, number of BBR flows."""
+Cell = tuple[str, int, int]  # panel, buffer in BDP, number of BBR flows
 PRINTED: dict[Cell, tuple[float, ...]] = {
     (row["panel"], int(row["bdp"]), int(row["flows"])): tuple(map(float, row["trials"].split()))
     for row in printed_rows("bbr_share")
 }
-"""Total Mbit/s of all BBR flows in each trial (``bbr_share.csv``).
+"""Total Mbit/s of all BBR flows in each trial.
 
 Repository fatihsarpkaya/bbr-shared-bottleneck, data/ware_topology_exps_data/figure2{a,b,c}-1.csv to
 -3.csv, rounded to 0.01 Mbit/s. Left out: trial 1 of panel c, 64 BDP, 8 flows, by which the flows
@@ -93,18 +92,20 @@ def line(
     length_s: float = LENGTH_S,
     late: str = "0s",
     packets: bool = False,
+    counted: int = FRAME,
+    longer_ms: float = 0.0,
     tcp: dict[str, Any] = BUFFERS,
     **more: Any,
 ) -> Experiment:
     """Return the experiment of a cell, as the authors' notebook has it where nothing is said."""
     (_, bdps, flows), panel = cell, PANELS[cell[0]]
-    size = bdps * panel.rate * panel.rtt_ms / 8 * 1024
+    size = bdps * panel.rate * panel.rtt_ms / 8 * 1024 * FRAME / counted
     limit = f"pfifo limit {size / FRAME:.0f}" if packets else f"bfifo limit {size:.0f}b"
     return one_line(
         greedy("bbr", "bbr", count=flows, **tcp),
         greedy(panel.other.lower(), "other", start=late, **tcp),
-        seed=seed, rtt_ms=panel.rtt_ms, length_s=length_s, rate=f"{panel.rate:g}mbit", qdisc=limit,
-        warm_up_s=length_s - min(COUNTED_S, length_s), **more,
+        seed=seed, rtt_ms=panel.rtt_ms + longer_ms, rate=f"{panel.rate:g}mbit", qdisc=limit,
+        length_s=length_s, warm_up_s=length_s - min(COUNTED_S, length_s), **more,
     )  # fmt: skip
 
 
@@ -128,36 +129,38 @@ def trial(seed: int, cell: Cell) -> Trial:
     )  # fmt: skip
 
 
-DEEP: dict[str, Cell] = {
-    f"{PANELS[name].rate:g} Mbit/s, {bdps} BDP": (name, bdps, 1)
-    for name, bdps in (("a", 64), ("b", 16), ("b", 64))
-}
-USUAL: dict[str, Any] = {"tcp": {}}
-SETTINGS: dict[str, dict[str, Any]] = {
+DEEP: dict[str, dict[str, Any]] = {
     "as the notebook": {},
-    "windows of Linux, at most 6 MB": USUAL,
+    "windows of Linux, at most 6 MB": {"tcp": {}},
     "the first 400 s": {"length_s": COUNTED_S},
-    "6 MB, the first 400 s": USUAL | {"length_s": COUNTED_S},
-    "6 MB, losses of 1e-5": USUAL | {"loss": 1e-5},
+    "6 MB, the first 400 s": {"tcp": {}, "length_s": COUNTED_S},
+    "6 MB, losses of 1e-5": {"tcp": {}, "loss": 1e-5},
     "losses of 1e-5": {"loss": 1e-5},
     "the other flow 5 s later": {"late": "5s"},
     "a buffer in packets": {"packets": True},
     "no segmentation offload": {"tcp": BUFFERS | {"gso_max_segs": 1}},
 }
-"""Other settings than the notebook's, by words for readers."""
+SHALLOW: dict[str, dict[str, Any]] = {
+    "a path of 0.4 ms more": {"longer_ms": 0.4},
+    "a buffer that counts payload": {"counted": PAYLOAD},
+    "both": {"longer_ms": 0.4, "counted": PAYLOAD},
+    **{words: DEEP[words] for words in ("as the notebook", *list(DEEP)[-4:])},
+}
+"""Settings that may give the cells of one BBR flow behind deep and shallow buffers, by words."""
 
 
-def sought(seed: int) -> Sought:
-    """Return the cells of one BBR flow behind deep buffers, and settings that may give them."""
+def sought(seed: int, buffers: str, panels: str, settings: dict[str, dict[str, Any]]) -> Sought:
+    """Return the cells of one BBR flow behind deep or shallow buffers, and settings to try."""
+    cells = {f"{PANELS[of[0]].other} on {PANELS[of[0]].rate:g} Mbit/s, {of[1:]} BDP":
+             (of[0], int(of[1:]), 1) for of in panels.split()}  # fmt: skip
     return Sought(
-        id="settings", title="Deep buffers, by what is set", unit="Mbit/s", runs=RUNS,
-        statement="One setting gives the goodput of one BBR flow behind all three deep buffers",
-        source="figures 2a and 2b; settings: the authors' notebook",
-        printed={name: printed(cell) for name, cell in DEEP.items()}, rounding=ROUNDING_MBPS,
+        id=f"{buffers}-buffers", title=f"{buffers.title()} buffers, by what is set", unit="Mbit/s",
+        statement=f"One setting gives the goodput of one BBR flow behind all {buffers} buffers",
+        source="figure 2; settings: the authors' notebook, and what it does not say", runs=RUNS,
+        printed={name: printed(cell) for name, cell in cells.items()}, rounding=ROUNDING_MBPS,
         arms={(words, name): line(seed, cell, **keys)
-              for words, keys in SETTINGS.items() for name, cell in DEEP.items()},
-        grid="windows, length of the run, losses, order, unit of the buffer, offload",
-        number=partial(bbr_mbps, flows=1),
+              for words, keys in settings.items() for name, cell in cells.items()},
+        grid=", ".join(settings), number=partial(bbr_mbps, flows=1),
     )  # fmt: skip
 
 
@@ -188,17 +191,17 @@ class BbrShare(ShortStudy):
         "Here all flows start within the first second in random order, and ten small packets a "
         "second make no two runs alike. The receive window is 32 MB throughout, not grown to it. "
         "The kernel has 120 s of each cell of figure 2a, or up to 400 s behind deep buffers.",
-        "The text of the model's paper was not at hand. Its reasoning is taken from the first "
-        "author's article on the blog of CMU's computer science department (2024), its equations "
-        "(9 to 11) from code of others. It takes the queue for full and all flows for in step; at "
-        "one or two BDP it gives BBR all of the line but for its probes.",
-        "Quick runs one BBR flow of panel a at every buffer, as long and as often as full.",
+        "The text of the model's paper was not at hand: its reasoning is from the first author's "
+        "article on the blog of CMU's computer science department (2024), its equations (9 to 11) "
+        "from code of others. It takes the queue for full and all flows for in step.",
     )
 
     def __init__(self, options: Any) -> None:
         """Nothing is run yet."""
         super().__init__(options)
-        self.parts = [*self.parts, *([] if options.quick else [Settings(sought(options.seed))])]
+        deep = sought(options.seed, "deep", "a64 b16 b64", DEEP)
+        shallow = sought(options.seed, "shallow", "a1 a2 c1 c2", SHALLOW)
+        self.parts = [*self.parts, *([] if options.quick else map(Settings, (deep, shallow)))]
 
     def tried(self) -> list[Trial]:
         """See `ShortStudy`."""
@@ -213,20 +216,18 @@ class BbrShare(ShortStudy):
             cells = [c for c in PRINTED if c[0] == name and c[2] == 1 and cell_id(c) in found]
             of = [found[cell_id(cell)].first_point for cell in cells]
             at, over = [cell[1] for cell in cells], 100 / panel.rate
-            if cells:
-                words = f"beside {panel.other}, {panel.rate:g} Mbit/s"
+            if words := f"beside {panel.other}, {panel.rate:g} Mbit/s" if cells else "":
                 edges = [over * each.low for each in of], [over * each.high for each in of]
                 curves.append(Curve(words, at, [over * each.value for each in of], *edges))
                 middles = [over * sum(printed(cell)) / 2 for cell in cells]
                 prints.append(Curve(f"printed, {words}", at, middles))
-        at = sorted({bdps for _, bdps, _ in PRINTED})
-        model = Curve("model", at, [10 * model_mbps(("a", bdps, 1)) for bdps in at])
+        by_model = {bdps: 10 * model_mbps(("a", bdps, 1)) for _, bdps, _ in PRINTED}
+        model = Curve("model", [*by_model], [*by_model.values()])
         plot = line_with_band(
             curves, x_title="Buffer (BDP)", y_title="Goodput of one BBR flow (% of the line)",
             theory=[model], published=prints, log_x=True,
         )  # fmt: skip
-        title = "One BBR flow beside one of CUBIC or Reno"
-        return Figure("share", *plot, "Diamonds: the middle of the printed trials.", title=title)
+        return Figure("share", *plot, "Diamonds: the middle of the trials.", title=self.title)
 
     def said(self) -> dict[str, Any]:
         """See `ShortStudy`."""
@@ -234,15 +235,14 @@ class BbrShare(ShortStudy):
         found = {part.name: part.first_point.value for part in self.finished_trials()}
         ends: list[Cell] = [("a", 1, 1), ("a", 64, 1)]
         answer, measured = "These runs do not decide who gets the line.", ""
-        if all(cell_id(cell) in found for cell in ends):
-            got = [found[cell_id(cell)] for cell in ends]
+        if len(got := [found[id_] for id_ in map(cell_id, ends) if id_ in found]) == len(ends):
             words = ["{:.2f} to {:.2f}".format(*printed(cell)) for cell in ends]
             answer = f"The deepest buffer leaves one BBR flow {10 * got[1]:.0f} % of the line."
-            measured = f"Beside one {PANELS['a'].words} it gets {got[0]:.2f} Mbit/s behind 1 BDP "
-            measured += f"and {got[1]:.2f} behind 64. Printed are {words[0]} and {words[1]}."
-        held = cells.count(Verdict.REPRODUCED)
+            measured = f"{got[0]:.2f} Mbit/s beside one {PANELS['a'].words} behind 1 BDP, "
+            measured += f"{got[1]:.2f} behind 64. Printed are {words[0]} and {words[1]}."
+        held = f"{cells.count(Verdict.REPRODUCED)} of {len(cells)} cells are reproduced."
         return {
-            "summary": f"{held} of {len(cells)} cells are reproduced." if cells else self.agreed(),
+            "summary": held if cells else self.agreed(),
             "answer": answer, "measured": measured, "so": "The buffer decides who gets the line.",
         }  # fmt: skip
 
