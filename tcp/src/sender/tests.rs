@@ -390,7 +390,7 @@ fn a_host_may_ask_for_longer_bursts() {
         [0, 1, 2, 3].map(|asked| most("cubic", asked, 44)),
         [2, 1, 2, 3]
     );
-    assert_eq!([0, 3].map(|asked| most("bbr", asked, 44)), [1, 1]);
+    assert_eq!([0, 3].map(|asked| most("bbr", asked, 44)), [2, 2]);
     assert_eq!([0, 2].map(|asked| most("prague", asked, 1)), [1, 1]);
 }
 
