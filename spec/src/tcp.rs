@@ -371,8 +371,8 @@ settings! {
     #[serde(default, skip_serializing_if = "is_zero")]
     min_tso_segs: u32 = 0;
     "min_tso_segs", whole(1, GSO_MAX_SEGS as u64, "segments", 2), OrZero, Sender,
-    "Segments that go down at once at least, if the window and the data allow it, also where pacing would have \
-     fewer (`tcp_min_tso_segs`, 2 in Linux); by default 2, with `prague` 1 and with BBR as it says.";
+    "Segments that go down at once at least, if the window and the data allow it, also where pacing would \
+     have fewer (`tcp_min_tso_segs`, 2 in Linux); by default 2, with `prague` 1 and with BBR as it says.";
 
     #[serde(default = "yes", skip_serializing_if = "Clone::clone")]
     handshake: bool = true;

@@ -166,11 +166,17 @@ def test_the_least_burst_is_a_setting_of_the_sender() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ecn", "is_watched"), [("not-ect", False), ("ect0", True), ("ect1", True)]
+    ("ecn", "rate", "is_watched"),
+    [
+        ("not-ect", "100pps", False),
+        ("ect0", "100pps", True),
+        ("ect1", "100pps", True),
+        ("ect1", "20kpps", False),
+    ],
 )
-def test_marks_of_datagrams_are_seen_at_the_queue(ecn: str, is_watched: bool) -> None:
+def test_marks_of_datagrams_are_seen_at_the_queue(ecn: str, rate: str, is_watched: bool) -> None:
     """A counter of the discipline counts what is marked by p' and by the step twice."""
-    source = {"kind": "cbr", "rate": "100pps", "size": "512B"}
+    source = {"kind": "cbr", "rate": rate, "size": "512B"}
     flow = {"name": "f", "from": "a", "to": "b", "ecn": ecn, "source": source}
     link = {"a": "a", "b": "b", "rate": "10mbit", "delay": "10ms", "qdisc": AS_ITS_QUEUE}
     experiment = Experiment.read({"duration": "2s", "links": [link], "flows": [flow]})

@@ -328,7 +328,8 @@ mod tests {
         }
     }
 
-    /// An acknowledgement each millisecond over 22 ms: alpha is renewed every 25 ms, not every second round trip.
+    /// An acknowledgement each millisecond over 22 ms: alpha is renewed every 25 ms, not every second round
+    /// trip.
     #[test]
     fn alpha_is_renewed_once_a_virtual_round_trip() {
         for (rounds, interval_ms) in [(500, 25), (0, 22)] {

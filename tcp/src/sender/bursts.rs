@@ -76,8 +76,8 @@ pub(super) enum Push {
 pub(super) struct Bursts {
     /// Maximum segments.
     most_segments: u32,
-    /// Minimum segments of a burst if the host sets it (`tcp_min_tso_segs`), also above the longest burst of a
-    /// controller; otherwise 0.
+    /// Minimum segments of a burst if the host sets it (`tcp_min_tso_segs`), also above the longest burst of
+    /// a controller; otherwise 0.
     asked_segments: u32,
     /// Data written and not sent.
     pub(super) queue: WriteQueue,

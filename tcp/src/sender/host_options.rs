@@ -32,8 +32,8 @@ impl Sender {
         self
     }
 
-    /// Sends bursts of at least `segments` segments, where it makes bursts and its controller sets no other minimum
-    /// (`tcp_min_tso_segs`).
+    /// Sends bursts of at least `segments` segments, where it makes bursts and its controller sets no other
+    /// minimum (`tcp_min_tso_segs`).
     pub fn with_least_burst_pkts(mut self, pkts: u32) -> Sender {
         if let Some(bursts) = &mut self.bursts {
             bursts.set_least_segments(pkts);
