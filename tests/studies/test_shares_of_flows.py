@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -193,8 +194,8 @@ def test_backends_are_compared_by_the_short_runs() -> None:
     assert not report.figures
 
 
-KEPT = 32
-"""Cells of figure 2a that were run on the kernel, of 42."""
+AGREED = 37
+"""Cells of figure 2a in which the kept run agrees, of 42."""
 FULL = json.loads((Path(__file__).parent / "full_verdicts.json").read_text(encoding="utf-8"))
 
 
@@ -204,5 +205,6 @@ def test_in_the_kept_run_simulator_and_kernel_agree_wherever_they_were_compared(
     study = bbr_share.BbrShare(StudyOptions(quick=False, backends=("kernel",)))
     compared = {f"{each.id}-agreement" for each in study.trials if each.compared}
     assert len(compared) == 42 and set(kept) <= compared
-    assert len(kept) >= KEPT
-    assert set(kept.values()) == {"reproduced"}
+    verdicts = Counter(kept.values())
+    assert set(verdicts) <= {"reproduced", "inconclusive"}
+    assert verdicts["reproduced"] >= AGREED
