@@ -35,7 +35,8 @@ from dumbbell.backends.kernel.capabilities import Dualpi2Options, capabilities_o
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run
 
-pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("kernel")]
+# Long: continuous integration must not depend on the kernels that a cache happens to hold.
+pytestmark = [pytest.mark.kernel, pytest.mark.long, pytest.mark.usefixtures("kernel")]
 
 L4S = "l4s"
 DUALPI2 = "dualpi2 min_qlen_step 2"
