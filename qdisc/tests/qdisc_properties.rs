@@ -105,6 +105,7 @@ fn queue(text: &str) -> Qdisc {
         mtu_bytes: 1500,
         timer_hz: DEFAULT_TIMER_HZ,
         is_root: true,
+        random_marks: false,
         ends: Default::default(),
         headers: Default::default(),
         above: Above::Device,

@@ -10,8 +10,12 @@ const ECT_0: u8 = 0b10;
 const CE: u8 = 0b11;
 
 fn dualpi2(words: &str) -> Dualpi2 {
+    with(words, &Setting::for_tests())
+}
+
+fn with(words: &str, setting: &Setting) -> Dualpi2 {
     match dumbbell_tc::parse_qdisc(&format!("dualpi2 {words}")) {
-        Ok(dumbbell_tc::Qdisc::Dualpi2(config)) => Dualpi2::build(&config, &Setting::for_tests()),
+        Ok(dumbbell_tc::Qdisc::Dualpi2(config)) => Dualpi2::build(&config, setting),
         other => panic!("{words}: {other:?}"),
     }
 }
@@ -111,6 +115,34 @@ fn marks_have_equal_gaps() {
     assert!(
         marked.windows(2).all(|pair| pair[1] - pair[0] == 4),
         "{marked:?}"
+    );
+}
+
+/// As Linux draws them: as many of 4000 within four standard deviations, and the gap to the next is
+/// geometric, so that a share p of the marked follows at once.
+#[test]
+fn marks_may_be_drawn() {
+    let setting = Setting {
+        random_marks: true,
+        ..Setting::for_tests()
+    };
+    let mut queue = with("", &setting);
+    fill(&mut queue, &[ECT_1; 4000], 0);
+    queue.pi.set(0.125);
+    let left = drain(&mut queue, 0, &mut Events::default());
+    let marked: Vec<u32> = { left.iter() }
+        .filter(|packet| packet.has_congestion_mark())
+        .map(|packet| packet.number)
+        .collect();
+    let at_once = { marked.windows(2) }.filter(|pair| pair[1] == pair[0] + 1);
+    let (marks, at_once) = (marked.len() as f64, at_once.count() as f64);
+    assert!(
+        (marks - 1000.0).abs() < 4.0 * f64::sqrt(4000.0 * 0.25 * 0.75),
+        "{marks}"
+    );
+    assert!(
+        (at_once - 250.0).abs() < 4.0 * f64::sqrt(1000.0 * 0.25),
+        "{at_once}"
     );
 }
 
