@@ -181,6 +181,8 @@ def test_both_sides_hold_a_number_to_its_bounds(setting: Key, end: str) -> None:
     found = flow(source=GREEDY, tcp={setting.name: setting.written(within)})
     # The resolved form may lack a key that has its default.
     assert found["tcp"].get(setting.resolved, setting.default) == within
+    if beyond == setting.default == 0:
+        return  # 0 stands for the default, which may depend on the controller
     with pytest.raises(SpecError) as refused:
         flow(source=GREEDY, tcp={setting.name: setting.written(beyond)})
     assert refused.value.path == f"flows[0].tcp.{setting.name}"
