@@ -125,7 +125,7 @@ def test_what_they_were_made_with_is_recorded() -> None:
     assert versions["kernel_hz"] == 1000
     hashes = [versions[name] for name in ("kernel_sha256", "guest_sha256", "tc_sha256")]
     assert all(re.fullmatch(r"[0-9a-f]{64}", each) for each in hashes)
-    # Of later: the time stamp counter, which the guest does not read, and those that make it cheaper.
+    # Later ones: the time stamp counter, which the guest does not read, and what makes it cheaper.
     later = {
         "0007-the-time-stamp-counter-is-virtual.patch",
         "0009-the-clock-is-read-without-a-call.patch",
