@@ -94,13 +94,13 @@ pub fn first_of(bands: &mut [Child], mut ask: impl FnMut(&mut Child) -> Dequeued
     soonest
 }
 
-/// The earlier of two answers without a packet.
+/// The answer with a packet, of which there is at most one; otherwise the earlier time.
 pub fn sooner(one: Dequeued, other: Dequeued) -> Dequeued {
     match (one, other) {
         (Dequeued::NotBefore(one), Dequeued::NotBefore(other)) => {
             Dequeued::NotBefore(Time::min(one, other))
         }
-        (Dequeued::Empty, other) => other,
+        (Dequeued::Empty, other) | (_, other @ Dequeued::Packet(_)) => other,
         (one, _) => one,
     }
 }

@@ -220,6 +220,22 @@ mod tests {
     }
 
     #[test]
+    fn a_strict_band_that_shapes_holds_back_no_other() {
+        let mut queue = queue(&format!(
+            "root handle 1: ets bands 3 strict 1 {MAP}; parent 1:1 netem delay 10ms"
+        ));
+        let events = &mut Events::default();
+        for tos in [0x10, 0x00] {
+            assert_eq!(queue.enqueue(packet(tos, 100), Time::ZERO, events), Ok(()));
+        }
+        let mut at = |ms: u64| queue.dequeue(Time::from_ns(ms * 1_000_000), events);
+        assert_eq!(at(0), Dequeued::Packet(packet(0x00, 100)));
+        assert_eq!(at(0), Dequeued::NotBefore(Time::from_ns(10_000_000)));
+        assert_eq!(at(10), Dequeued::Packet(packet(0x10, 100)));
+        assert_eq!(at(10), Dequeued::Empty);
+    }
+
+    #[test]
     fn a_band_that_shapes_holds_back_those_behind_it() {
         let mut queue = queue(&format!(
             "root handle 1: ets bands 3 strict 1 {MAP}; parent 1:2 netem delay 10ms"
