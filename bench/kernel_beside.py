@@ -27,15 +27,10 @@ import tcp_work
 from paired import MedianInterval, median_interval, pairs_or_none
 from run import RESULTS, machine
 from tcp_work import Work
-from virtual_kernel import tables_of_guest
+from virtual_kernel import kernel_to_time, tables_of_guest
 
 from dumbbell.backends import simulate
-from dumbbell.backends.kernel import find_kernel
-from dumbbell.backends.kernel.cache import how_to_build
-from dumbbell.backends.kernel.guest import guest_program
-from dumbbell.backends.kernel.programs import host_tools
 from dumbbell.backends.kernel.traffic import MODULE
-from dumbbell.errors import DumbbellError
 from dumbbell.spec.fields import time_ns
 
 GOAL = 5.0
@@ -219,14 +214,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="status 1 when the goal is missed")
     given, _ = parser.parse_known_args()
     print("\nThe kernel in virtual time beside ns-3 and the simulator")
-    kernel = find_kernel()
-    if given.kernel_pairs == 0 or kernel is None:
-        print(f"skipped: {how_to_build() if given.kernel_pairs else '--kernel-pairs 0'}")
-        return 0
-    try:
-        guest_program(), host_tools()
-    except DumbbellError as error:
-        print(f"skipped: {error}")
+    kernel = kernel_to_time(given.kernel_pairs)
+    if kernel is None:
         return 0
     binary, missing = entrants.ns3_program("tcp_ns3", entrants.NS3_TCP_LIBRARIES)
     if missing:

@@ -32,7 +32,7 @@ from dumbbell.backends import simulate
 from dumbbell.backends.base import Job
 from dumbbell.backends.kernel import LaunchResult, find_kernel, launch
 from dumbbell.backends.kernel.backend import BACKEND, kernel_seed
-from dumbbell.backends.kernel.cache import how_to_build
+from dumbbell.backends.kernel.cache import KernelInfo, how_to_build
 from dumbbell.backends.kernel.confinement import SYSTEM
 from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.job import job
@@ -349,6 +349,20 @@ def write(rows: list[Row], kernel_sha256: str) -> Path:
     return path
 
 
+def kernel_to_time(pairs: int) -> KernelInfo | None:
+    """The kernel; None, and the reason printed, where guests are not to be timed or cannot run."""
+    kernel = find_kernel()
+    if pairs == 0 or kernel is None:
+        print(f"skipped: {how_to_build() if pairs else '--kernel-pairs 0'}")
+        return None
+    try:
+        guest_program(), host_tools()
+    except DumbbellError as error:
+        print(f"skipped: {error}")
+        return None
+    return kernel
+
+
 def main() -> int:
     """Runs, prints."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -359,17 +373,8 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="status 1 when the goal is missed")
     given, _ = parser.parse_known_args()
     print(f"\nOne CUBIC flow on the kernel in virtual time, {RTT_MS} ms, queue of one BDP")
-    if given.kernel_pairs == 0:
-        print("skipped: --kernel-pairs 0")
-        return 0
-    kernel = find_kernel()
+    kernel = kernel_to_time(given.kernel_pairs)
     if kernel is None:
-        print(f"skipped: {how_to_build()}")
-        return 0
-    try:
-        guest_program(), host_tools()
-    except DumbbellError as error:
-        print(f"skipped: {error}")
         return 0
     iperf3 = shutil.which("iperf3", path="/usr/bin:/bin") is not None
     if not iperf3:

@@ -1,5 +1,5 @@
-"""What sfb, and the RED of sfq, count by themselves, and how tc prints it: ours beside the guest's
-kernel and its ``tc``.
+"""What sfb, and the RED of sfq, count by themselves, and how tc prints that and what cake counts:
+ours beside the guest's kernel and its ``tc``.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from kernel_samples import network
+from test_cake_tins import sampled
 from test_qdisc_agreement import DETERMINISTIC, QUEUE, without_ties
 
 from dumbbell.backends import simulate
@@ -19,6 +20,12 @@ from dumbbell.spec import Experiment
 from dumbbell.tables import SCHEMA, Run
 
 LINES = (
+    "cake bandwidth 20mbit docsis",
+    "cake bandwidth 2mbit diffserv4 ack-filter",
+    "cake unlimited besteffort wash ack-filter-aggressive",
+    "cake bandwidth 10mbit diffserv8 rtt 20ms ingress",
+    "cake bandwidth 300kbit precedence memlimit 100kb atm overhead 40 mpu 96",
+    "cake bandwidth 3gbit rtt 3ms no-split-gso flows",
     "sfb",
     "sfb rehash 4295000 db 3 limit 50 max 7 increment 0.123456789 decrement 1",
     "sfb target 3 max 2 increment 0 penalty_rate 4294967295 penalty_burst 0",
@@ -73,11 +80,6 @@ def test_text_and_json_are_those_of_the_guests_tc(kernel: Path, tmp_path: Path) 
             assert list(mine) == list(there)
             assert list(mine["options"]) == list(there["options"])
     assert text == ""
-
-
-def sampled(described: Experiment) -> Experiment:
-    """With samples at instants at which no packet comes or goes, for it could be on either side."""
-    return described.with_(sample_interval="1.0000005s")
 
 
 @pytest.mark.usefixtures("kernel")

@@ -51,6 +51,13 @@ fn drain(queue: &mut Dualpi2, at_ns: u64, events: &mut Events) -> Vec<Packet> {
     std::iter::from_fn(leaving).collect()
 }
 
+fn numbers_of_marked(packets: &[Packet]) -> Vec<u32> {
+    { packets.iter() }
+        .filter(|packet| packet.has_congestion_mark())
+        .map(|packet| packet.number)
+        .collect()
+}
+
 /// Figure 3, lines 5 to 9, and `any_ect`: who waits in L goes first.
 #[test]
 fn the_ecn_field_chooses_the_queue() {
@@ -107,10 +114,7 @@ fn marks_have_equal_gaps() {
     fill(&mut queue, &[ECT_1; 100], 0);
     queue.pi.set(0.125);
     let left = drain(&mut queue, 0, &mut Events::default());
-    let marked: Vec<u32> = { left.iter() }
-        .filter(|packet| packet.has_congestion_mark())
-        .map(|packet| packet.number)
-        .collect();
+    let marked = numbers_of_marked(&left);
     assert_eq!(marked[0], 4); // figure 4 asks for more than 1
     assert!(
         marked.windows(2).all(|pair| pair[1] - pair[0] == 4),
@@ -130,10 +134,7 @@ fn marks_may_be_drawn() {
     fill(&mut queue, &[ECT_1; 4000], 0);
     queue.pi.set(0.125);
     let left = drain(&mut queue, 0, &mut Events::default());
-    let marked: Vec<u32> = { left.iter() }
-        .filter(|packet| packet.has_congestion_mark())
-        .map(|packet| packet.number)
-        .collect();
+    let marked = numbers_of_marked(&left);
     let at_once = { marked.windows(2) }.filter(|pair| pair[1] == pair[0] + 1);
     let (marks, at_once) = (marked.len() as f64, at_once.count() as f64);
     assert!(

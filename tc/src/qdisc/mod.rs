@@ -182,6 +182,18 @@ struct Branch<'a> {
     takes_every_packet: bool,
 }
 
+impl<'a> Branch<'a> {
+    /// The branches of a discipline with one class.
+    fn only(child: Option<&'a Qdisc>) -> Vec<Branch<'a>> {
+        let branch = |child| Branch {
+            minor: 1,
+            child,
+            takes_every_packet: true,
+        };
+        child.map(branch).into_iter().collect()
+    }
+}
+
 /// Declares the enum of all disciplines and the methods that dispatch to them.
 macro_rules! qdiscs {
     ($($kind:ident;)+) => {

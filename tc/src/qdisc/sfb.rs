@@ -292,13 +292,7 @@ impl Grammar for Sfb {
     }
 
     fn branches(&self) -> Vec<Branch<'_>> {
-        let child = self.child.iter();
-        let branch = |child| Branch {
-            minor: 1,
-            child,
-            takes_every_packet: true,
-        };
-        child.map(|child| branch(child)).collect()
+        Branch::only(self.child.as_deref())
     }
 
     fn class(&self, _minor: u16) -> Option<u16> {
