@@ -75,6 +75,11 @@ def margin_of(judged: Judged) -> float | None:
     return abs(number - nearest) / size if size else 0.0
 
 
+def id_on_kernel(section: Section) -> str:
+    """The id of the section that has the deciding cell of this one, on the kernel."""
+    return f"{section.id}-{KERNEL}"
+
+
 def section_on_kernel(found: SectionResult) -> Section | None:
     """The section with nothing but the cell that decides it; None if nothing does."""
     decides = deciding(found, _short_cells(found)) or deciding(found)
@@ -88,7 +93,7 @@ def section_on_kernel(found: SectionResult) -> Section | None:
             if each is decides or (each.where == decides.where and not _needs_another_cell(each))
         ],
     )
-    return replace(found.section, id=f"{found.section.id}-{KERNEL}", trial=lambda request: trial)
+    return replace(found.section, id=id_on_kernel(found.section), trial=lambda request: trial)
 
 
 def refuse_what_kernel_cannot(written: Sequence[WrittenSection]) -> None:

@@ -21,7 +21,6 @@ from dumbbell.compare.checking.bundle import CLAIMS, DESCRIPTION, KEPT, LARGEST_
 from dumbbell.errors import SpecError
 from dumbbell.folders import Content
 from dumbbell.judge.dossier import (
-    KERNEL,
     Dossier,
     KernelCheck,
     SectionResult,
@@ -30,13 +29,15 @@ from dumbbell.judge.dossier import (
 )
 from dumbbell.judge.folder import dossier_files, own_controllers, section_files
 from dumbbell.judge.kept_dossier import LISTED, SECTIONS_FOLDER, KeptDossier
-from dumbbell.judge.kernel_check import compared_with_kernel, written_for_kernel
+from dumbbell.judge.kernel_check import (
+    compared_with_kernel,
+    id_on_kernel,
+    written_for_kernel,
+)
 from dumbbell.judge.request import Depth
 from dumbbell.judge.suites import sections_of
 from dumbbell.printable import utf8
 from dumbbell.spec.refusal import shown
-
-_ON_KERNEL = f"-{KERNEL}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,8 @@ def made_again(kept: KeptDossier, repeated: Mapping[str, Checked], folder: Path)
     other = (*_other_descriptions(kept, written), *_settings(repeated))
     lacking = [each.name for each in kept.sections if each.name not in repeated]
     if other or lacking:
-        told = f"{', '.join(lacking)} could not be repeated" if lacking else ""
-        return MadeAgain(other, not_compared=told)
+        why = f"{', '.join(lacking)} could not be repeated" if lacking else ""
+        return MadeAgain(other, not_compared=why)
     found = tuple(SectionResult(each, repeated[each.section.id]) for each in written)
     try:
         on_kernel = _kernel_check(kept, found, repeated, folder)
@@ -108,14 +109,14 @@ def _written(kept: KeptDossier, folder: Path) -> list[WrittenSection]:
 
 def _other_descriptions(kept: KeptDossier, written: Sequence[WrittenSection]) -> Iterator[str]:
     listed = {each.name: each for each in kept.sections}
-    ids = [each.section.id for each in written]
+    known = {name for each in written for name in (each.section.id, id_on_kernel(each.section))}
     for each in written:
         if each.section.id not in listed:
             yield f"{each.section.id}: the folder lacks this section"
         else:
             yield from _other_line(each, listed[each.section.id])
     for name in listed:
-        if name.removesuffix(_ON_KERNEL) not in ids:
+        if name not in known:
             yield f"{name}: dumbbell {__version__} has no such section for {kept.request.name}"
 
 
@@ -138,19 +139,19 @@ def _kernel_check(
         SpecError: A cell is not the one that decides its section.
     """
     places = {each.name: each for each in kept.sections}
-    if not any(f"{here.section.id}{_ON_KERNEL}" in places for here in found):
+    if not any(id_on_kernel(here.section) in places for here in found):
         return None
     done, not_run = [], {}
     for here in found:
-        name = f"{here.section.id}{_ON_KERNEL}"
+        name = id_on_kernel(here.section)
         if name not in places:
             not_run[here.section.title] = "the folder has no cell of it"
             continue
         written = written_for_kernel(here, kept.request, folder)
         other = [] if written is None else list(_other_line(written, places[name]))
         if written is None or other:
-            told = other[0] if other else "a cell"
-            raise SpecError(name, told, "the cell that decides the section, with its claims")
+            there = other[0] if other else "a cell"
+            raise SpecError(name, there, "the cell that decides the section, with its claims")
         done.append((here, SectionResult(written, repeated[name])))
     return compared_with_kernel(done, not_run)
 

@@ -91,8 +91,8 @@ def run_check(asked: CheckOptions, console: Console) -> int:
     may_use_bytes = memory_bytes(asked.memory)
     if is_bundle(asked.target):
         again = run_again(asked, may_use_bytes, console)
-        if asked.as_json and again.told is not None:
-            say(json_text(again.told))
+        if asked.as_json and again.document is not None:
+            say(json_text(again.document))
         return again.status
     if asked.target.is_fifo():
         allowed = "a file: the folder of the result has a copy of it"
@@ -174,15 +174,13 @@ class RepeatedCheck:
     """A check that was repeated from its folder.
 
     Attributes:
-        told: Its JSON; None after a dry run, or if it was interrupted.
+        document: Its JSON; None after a dry run, or if it was interrupted.
         status: The exit status.
-        kept: What the folder has; None with the others.
-        checked: The repeated runs and verdicts; None with the others.
+        checked: The repeated runs and verdicts; None with it.
     """
 
-    told: dict[str, Any] | None
+    document: dict[str, Any] | None
     status: int
-    kept: KeptCheck | None = None
     checked: Checked | None = None
 
 
@@ -220,7 +218,7 @@ def run_again(
         if checked.comparison.interrupted:
             return RepeatedCheck(None, Interrupted.exit_code)
         found = same(kept, checked)
-        told = {
+        document = {
             **_json(checked),
             "same": found.is_whole,
             "numbers": found.differing,
@@ -233,7 +231,7 @@ def run_again(
     status = _status(checked, strict=True) if asked.strict else EXIT_DONE
     if not found.is_whole or checked.comparison.failed:
         status = EXIT_CONTRADICTED_OR_FAILED
-    return RepeatedCheck(told, status, kept, checked)
+    return RepeatedCheck(document, status, checked)
 
 
 def _refuse_what_the_folder_says(asked: CheckOptions) -> None:

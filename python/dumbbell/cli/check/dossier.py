@@ -52,7 +52,7 @@ def check_dossier(asked: CheckOptions, console: Console) -> int:
         console.print(Text("files: not as they were written", style="bold red"))
         print_sentences(list(kept.changed.values()), console)
     statuses = [EXIT_CONTRADICTED_OR_FAILED if kept.changed else EXIT_DONE]
-    told: dict[str, Any] = {}
+    sections: dict[str, Any] = {}
     checked: dict[str, Checked] = {}
     for folder in kept.sections:
         again = _section_again(
@@ -64,7 +64,7 @@ def check_dossier(asked: CheckOptions, console: Console) -> int:
         if again.status == Interrupted.exit_code:
             return again.status
         statuses.append(again.status)
-        told[folder.name] = again.told
+        sections[folder.name] = again.document
         if again.checked is not None:
             checked[folder.name] = again.checked
     with tempfile.TemporaryDirectory(prefix="dumbbell-check-") as temporary:
@@ -78,7 +78,7 @@ def check_dossier(asked: CheckOptions, console: Console) -> int:
             "changed": changed,
             "made_again": asdict(made),
         }
-        say(json_text({**found, "sections": told}))
+        say(json_text({**found, "sections": sections}))
     else:
         _print(made, console)
         # As printed by badge and summary.
@@ -108,16 +108,16 @@ def _section_again(
 
 def _print(made: MadeAgain, console: Console) -> None:
     if made.descriptions:
-        told = "descriptions: not those that dumbbell writes for this controller"
-        console.print(Text(told, style="bold red"))
+        line = "descriptions: not those that dumbbell writes for this controller"
+        console.print(Text(line, style="bold red"))
         print_sentences(made.descriptions, console)
     if made.files:
-        told = "files made again from these runs: other bytes than in the folder"
-        console.print(Text(told, style="bold red"))
+        line = "files made again from these runs: other bytes than in the folder"
+        console.print(Text(line, style="bold red"))
         print_sentences(made.files, console)
     if made.not_compared:
-        told = f"files made again from these runs: not compared: {made.not_compared}"
-        console.print(Text(told), soft_wrap=True)
+        line = f"files made again from these runs: not compared: {made.not_compared}"
+        console.print(Text(line), soft_wrap=True)
     elif made.is_same:
-        told = "files made again from these runs, such as verdicts.csv and badge.svg: the same"
-        console.print(Text(told))
+        line = "files made again from these runs, such as verdicts.csv and badge.svg: the same"
+        console.print(Text(line))
