@@ -28,7 +28,7 @@ from dumbbell.studies.reproduction import Reproduction
 from dumbbell.studies.shape import Amount, Part, Runner
 from dumbbell.tables import Run
 
-RATE_BPS, RTT_S, FRAME = 10e6, 0.1, 1514
+RATE_BPS, RTT_S, FRAME, RUNS = 10e6, 0.1, 1514, {True: 3, False: 10}
 BDP = LIMIT = round(theory.bandwidth_delay_packets(RATE_BPS, RTT_S, FRAME))
 """Buffer of disciplines without a limit of their own: a bandwidth-delay product (section 3.2)."""
 RED = "min 12000 max 36000 avpkt 1000 burst 20 probability 0.1"
@@ -42,7 +42,7 @@ AQMS = {
 """Each as tc has it by default; RED, which has no defaults, for 10 to 30 ms, and no AQM first."""
 LEVELS = {"8.2.2 mild": 0.036, "8.2.3 medium": 0.081, "8.2.4 heavy": 0.114}
 """Flows per packet of pipe and buffer; losses of 0.1, 0.5 and 1 % of Reno: p = (0.87 n/W)^2."""
-RUNS, HERO = {True: 3, False: 10}, "8.2.4 heavy congestion"
+HERO, CATEGORIES = "8.2.4 heavy congestion", ("category-1", "category-2")
 LINE: dict[str, Any] = {"rtt_ms": 100, "rate": "10mbit", "length_s": 70, "warm_up_s": 10}
 DRAWN = ("8.2.2 mild congestion", HERO, "7.2 web, CBR, video and Reno", "9.2 both ways")
 
@@ -68,7 +68,7 @@ def scenarios() -> dict[str, dict[str, Any]]:
     cbr = udp("cbr", kind="cbr", rate="50pps", size="200B")
     video = udp("video", kind="bursts", gap="1s", packets=30, size="1400B")
     poisson = partial(udp, "udp", kind="poisson", size="1400B")
-    first, second = (partial(reno, f"category-{n}") for n in (1, 2))
+    first, second = (partial(reno, name) for name in CATEGORIES)
     capacity = {
         f"8.2.6 capacity, {words}": {"flows": [reno(count=2)], "rate": "100mbit", "changes": [
             {"at": f"{n * step:g}s", "rate": f"{10 if n % 2 else 100}mbit"}
@@ -141,7 +141,7 @@ COLUMNS = {
 
 def reached(run: Run) -> Reached:
     """Return the numbers of a run."""
-    of = [metrics.goodput_bps(run, n) for n in run.flow_names if n.startswith("category-")]
+    of = [metrics.goodput_bps(run, n) for n in CATEGORIES if n in run.flow_names]
     return Reached(
         delay_ms=1e3 * metrics.mean_sojourn_s(run, QUEUE),
         delay_p99_ms=1e3 * float(metrics.sojourn_quantile_s(run, QUEUE, [0.99])[0]),

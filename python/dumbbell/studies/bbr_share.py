@@ -149,10 +149,10 @@ SHALLOW: dict[str, dict[str, Any]] = {
 """Settings that may give the cells of one BBR flow behind deep and shallow buffers, by words."""
 
 
-def sought(seed: int, buffers: str, panels: str, settings: dict[str, dict[str, Any]]) -> Sought:
-    """Return the cells of one BBR flow behind deep or shallow buffers, and settings to try."""
-    cells = {f"{PANELS[of[0]].other} on {PANELS[of[0]].rate:g} Mbit/s, {of[1:]} BDP":
-             (of[0], int(of[1:]), 1) for of in panels.split()}  # fmt: skip
+def sought(seed: int, buffers: str, of: dict[str, list[int]], settings: dict[str, Any]) -> Sought:
+    """Return the cells of one BBR flow behind such buffers (BDP by panel), and settings to try."""
+    cells = {f"{PANELS[panel].other} on {PANELS[panel].rate:g} Mbit/s, {bdps} BDP":
+             (panel, bdps, 1) for panel, sizes in of.items() for bdps in sizes}  # fmt: skip
     return Sought(
         id=f"{buffers}-buffers", title=f"{buffers.title()} buffers, by what is set", unit="Mbit/s",
         statement=f"One setting gives the goodput of one BBR flow behind all {buffers} buffers",
@@ -199,8 +199,8 @@ class BbrShare(ShortStudy):
     def __init__(self, options: Any) -> None:
         """Nothing is run yet."""
         super().__init__(options)
-        deep = sought(options.seed, "deep", "a64 b16 b64", DEEP)
-        shallow = sought(options.seed, "shallow", "a1 a2 c1 c2", SHALLOW)
+        deep = sought(options.seed, "deep", {"a": [64], "b": [16, 64]}, DEEP)
+        shallow = sought(options.seed, "shallow", {"a": [1, 2], "c": [1, 2]}, SHALLOW)
         self.parts = [*self.parts, *([] if options.quick else map(Settings, (deep, shallow)))]
 
     def tried(self) -> list[Trial]:
