@@ -138,11 +138,12 @@ struct inlet *make_inlet(const struct dumbbell_traffic_inlet *asked)
 	inlet->asked = *asked;
 	if (!asked->classes)
 		return inlet;
-	inlet->classes = vmemdup_user(u64_to_user_ptr(asked->classes), asked->class_count);
 	if (!echoed)
 		echoed = kvmalloc(MOST_BYTES, GFP_KERNEL);
-	if (IS_ERR(inlet->classes) || !echoed) {
-		int error = echoed ? PTR_ERR(inlet->classes) : -ENOMEM;
+	inlet->classes = echoed ? vmemdup_user(u64_to_user_ptr(asked->classes), asked->class_count)
+				: ERR_PTR(-ENOMEM);
+	if (IS_ERR(inlet->classes)) {
+		int error = PTR_ERR(inlet->classes);
 
 		kfree(inlet);
 		return ERR_PTR(error);
