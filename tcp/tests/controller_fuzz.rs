@@ -308,13 +308,19 @@ impl Sender {
         }
     }
 
-    fn check(&self) -> Result<(), TestCaseError> {
+    fn check(&self, name: &str) -> Result<(), TestCaseError> {
         let window = &self.window;
-        prop_assert!(window.cwnd_pkts >= 1, "{window:?}");
-        prop_assert!(window.cwnd_pkts <= window.cwnd_clamp_pkts, "{window:?}");
-        prop_assert!(window.ssthresh_pkts >= 1, "{window:?}");
+        prop_assert!(window.cwnd_pkts >= 1, "{name}: {window:?}");
+        prop_assert!(
+            window.cwnd_pkts <= window.cwnd_clamp_pkts,
+            "{name}: {window:?}"
+        );
+        prop_assert!(window.ssthresh_pkts >= 1, "{name}: {window:?}");
         if self.cca.wants_pacing() {
-            prop_assert!(self.window.pacing_rate_bytes_per_s < u64::MAX, "{window:?}");
+            prop_assert!(
+                self.window.pacing_rate_bytes_per_s < u64::MAX,
+                "{name}: {window:?}"
+            );
         }
         Ok(())
     }
@@ -344,7 +350,7 @@ proptest! {
                 let mut sender = Sender::new(name, profile, timer_hz, clamp_pkts, mss_bytes);
                 for event in &events {
                     sender.apply(event);
-                    sender.check()?;
+                    sender.check(name)?;
                 }
             }
         }

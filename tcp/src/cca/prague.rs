@@ -147,7 +147,8 @@ impl Prague {
         let is_early = window.cwnd_pkts < window.ssthresh_pkts / 2;
         let windows = if is_early { 2.0 } else { 1.0 };
         let bytes = f64::from(window.cwnd_pkts) * f64::from(window.mss_bytes);
-        window.pacing_rate_bytes_per_s = (windows * bytes / srtt.as_seconds()) as u64;
+        let rate = windows * bytes / srtt.as_seconds();
+        window.pacing_rate_bytes_per_s = Window::bounded_rate_bytes_per_s(rate);
     }
 }
 

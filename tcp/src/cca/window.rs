@@ -79,6 +79,12 @@ impl Window {
         self.set_cwnd(self.cwnd_pkts.max(self.prior_cwnd_pkts));
     }
 
+    /// The nearest rate that a window can hold. What a measurement over too short an interval gives, or over
+    /// none, stays a number: an infinite rate would end in sums that overflow.
+    pub fn bounded_rate_bytes_per_s(bytes_per_s: f64) -> u64 {
+        (bytes_per_s as u64).min(u64::MAX - 1)
+    }
+
     /// Sets the congestion window, between 1 packet and the clamp.
     #[inline]
     pub fn set_cwnd(&mut self, cwnd_pkts: u32) {
@@ -107,6 +113,15 @@ impl Growth {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_rate_is_infinite() {
+        let bounded = Window::bounded_rate_bytes_per_s;
+        assert_eq!(bounded(1.25e6), 1_250_000);
+        assert_eq!(bounded(f64::INFINITY), u64::MAX - 1);
+        assert_eq!(bounded(1e30), u64::MAX - 1);
+        assert_eq!(bounded(f64::NAN), 0);
+    }
 
     #[test]
     fn parts_of_a_packet_add_up_both_ways() {

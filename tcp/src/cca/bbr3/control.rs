@@ -30,13 +30,15 @@ impl Bbr3 {
         let measured_s = srtt.map(Time::as_seconds).filter(|srtt_s| *srtt_s > 0.0);
         let pkts_per_s = f64::from(self.initial_cwnd_pkts) / measured_s.unwrap_or(NOMINAL_RTT_S);
         let gained = State::Startup.pacing_gain() * pkts_per_s;
-        window.pacing_rate_bytes_per_s = (gained * f64::from(window.mss_bytes)) as u64;
+        window.pacing_rate_bytes_per_s =
+            Window::bounded_rate_bytes_per_s(gained * f64::from(window.mss_bytes));
     }
 
     /// `SetPacingRateWithGain`: until the pipe has been full, the rate only grows.
     pub(super) fn set_pacing_rate(&mut self, window: &mut Window, gain: f64) {
         let pkts_per_s = gain * self.pkts_per_s * (1.0 - PACING_MARGIN);
-        let bytes_per_s = (pkts_per_s * f64::from(window.mss_bytes)) as u64;
+        let rate = pkts_per_s * f64::from(window.mss_bytes);
+        let bytes_per_s = Window::bounded_rate_bytes_per_s(rate);
         if self.pipe.was_reached || bytes_per_s > window.pacing_rate_bytes_per_s {
             window.pacing_rate_bytes_per_s = bytes_per_s;
         }
