@@ -30,3 +30,39 @@ fn an_empty_network_delivers_nothing() {
         &[0.0, 0.0]
     );
 }
+
+/// A refusal by `choke` drops a queued packet as well, while the shaper above it waits and nothing is sent.
+#[test]
+fn a_refusal_that_drops_a_queued_packet_is_counted_at_once() {
+    use dumbbell_tc::qdisc::{Choke, Qdisc, Tbf};
+    let choke = Choke {
+        limit_packets: 30,
+        min_packets: 2,
+        max_packets: 9,
+        avpkt_bytes: 1000,
+        burst_packets: 4,
+        probability_ppb: 20_000_000,
+        bandwidth_bps: 1_000_000,
+        ecn: false,
+    };
+    let mut forward = end(100_000_000);
+    forward.qdisc = Qdisc::Tbf(Tbf {
+        rate_bps: 1_000_000,
+        burst_bytes: 2_000,
+        limit_bytes: 30_000,
+        peakrate_bps: 0,
+        mtu_bytes: 0,
+        child: Some(Box::new(Qdisc::Choke(choke))),
+    });
+    let datagrams = flow(
+        "datagrams",
+        "a",
+        "b",
+        source(exponential(0.004), constant(1000.0)),
+    );
+    let spec = experiment(vec![link("a", "b", forward)], vec![datagrams], vec![]);
+    conserves(&spec).unwrap();
+    let output =
+        dumbbell_engine::run::simulate_one(&serde_json::to_string(&spec).unwrap(), 0).unwrap();
+    assert!(output.tables.column_i64("queues", "dropped_aqm_pkts")[0] > 100);
+}

@@ -15,6 +15,9 @@ pub fn conserves(spec: &Experiment) -> Result<(), TestCaseError> {
         prop_assert!(world.now >= last, "time went backwards");
         last = world.now;
         prop_assert_eq!(world.check_conservation(), Ok(()));
+        for link in &world.links {
+            prop_assert_eq!(link.level(), link.statistics.levels.current);
+        }
         if !more {
             break;
         }

@@ -63,18 +63,14 @@ impl World {
             if self.links[queue].reads_acknowledgements {
                 self.tell_acknowledgement(queue, &packet);
             }
-            let link = &mut self.links[queue];
-            let is_transmitting = link.is_transmitting();
-            let offered = link.offer(packet, packet.arrived);
+            let offered = self.links[queue].offer(packet, packet.arrived);
             if matches!(offered, OfferOutcome::Dropped(_)) {
                 self.count_dropped(&packet);
             }
             if self.links[queue].has_events() {
                 self.record_qdisc_events(queue);
             }
-            if is_transmitting || offered == OfferOutcome::Taken {
-                self.links[queue].settle(packet.arrived);
-            }
+            self.links[queue].settle(packet.arrived);
         }
     }
 }

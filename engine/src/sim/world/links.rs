@@ -49,7 +49,7 @@ impl World {
         if let OfferOutcome::Dropped(reason) = offered {
             self.count_refused(index, reason, &packet);
         }
-        self.after_offer(index, offered);
+        self.after_offer(index);
     }
 
     /// The same for a link whose packets are recorded, captured or read.
@@ -69,7 +69,7 @@ impl World {
             }
             OfferOutcome::Taken => self.record(index, Event::Enqueue, 0, &packet, None),
         }
-        self.after_offer(index, offered);
+        self.after_offer(index);
     }
 
     /// Tells a link the header of the packet that is offered next, if it is a pure acknowledgement.
@@ -84,7 +84,7 @@ impl World {
 
     /// Follows up on an offer to a link with departure events.
     #[inline(always)]
-    fn after_offer(&mut self, index: usize, offered: OfferOutcome) {
+    fn after_offer(&mut self, index: usize) {
         let link = &mut self.links[index];
         let is_transmitting = link.is_transmitting();
         let link = if link.has_events() {
@@ -93,9 +93,11 @@ impl World {
         } else {
             link
         };
+        // As in Linux, a refusal asks the discipline too: `choke` may have dropped the packet that a shaper
+        // above it waited for.
         if is_transmitting {
             link.settle(self.now);
-        } else if offered == OfferOutcome::Taken {
+        } else {
             self.send_due(index);
         }
     }
@@ -115,7 +117,7 @@ impl World {
                 OfferOutcome::Taken => self.record(index, Event::Enqueue, 0, packet, None),
             }
         }
-        self.after_offer(index, offered);
+        self.after_offer(index);
     }
 
     /// Processes the pending event of a link: a departure, or a poll of its discipline.
