@@ -1,4 +1,6 @@
-"""Tables of clauses in the pages of disciplines and of accurate ECN: each clause names its test.
+"""Tables of clauses of disciplines and of accurate ECN: each clause names its test.
+
+They are on the page of a discipline, or at the head of its source.
 
 A cell names a Rust test of the discipline's own source, ``FILE::TEST`` of another one or of Python,
 or a packet script. A clause that is not there ("no") has none.
@@ -24,9 +26,11 @@ _PYTHON_TEST = re.compile(r"^def (test_\w+)", re.MULTILINE)
 _IS_LEFT_OUT = re.compile(r"(?:no\b|there are no )")
 
 DISCIPLINES = ("cake", "choke", "drr", "dualpi2", "ets", "fq_pie", "hfsc", "sfb", "sfq")
+IN_SOURCES = ("codel", "fq_codel", "pie", "red", "tbf")
 PAGES = {name: ROOT / f"docs/qdisc/{name}.md" for name in DISCIPLINES} | {
-    "accurate-ecn": ROOT / "docs/accurate-ecn.md"
+    name: ROOT / f"qdisc/src/{name}.rs" for name in IN_SOURCES
 }
+PAGES["accurate-ecn"] = ROOT / "docs/accurate-ecn.md"
 
 
 @dataclass(frozen=True)
@@ -41,7 +45,8 @@ class Clause:
 
 
 def clauses(page: str) -> Iterator[Clause]:
-    for table in _TABLE.finditer(PAGES[page].read_text(encoding="utf-8")):
+    text = re.sub(r"^//! ?", "", PAGES[page].read_text(encoding="utf-8"), flags=re.MULTILINE)
+    for table in _TABLE.finditer(text):
         for row in table["rows"].splitlines():
             clause, here, tests = (cell.strip() for cell in row.strip("|").split("|"))
             yield Clause(page, clause, here, tuple(re.findall(r"`([^`]+)`", tests)))
