@@ -20,13 +20,15 @@ const CONGESTION_EXPERIENCED: u8 = 0b11;
 /// How many IP identification values there are; between two hosts they then begin again (RFC 791 section 3.1).
 const NUMBERS: usize = 1 << 16;
 
-/// Identity of a packet: its addresses, IP identification, fragment offset, ports and sequence number. Not
-/// its ECN field, which a queue may change.
+/// Identity of a packet: its addresses, IP identification, fragment offset, ports, sequence number, and of UDP
+/// the beginning of the payload. Not its ECN field, which a queue may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct Identity {
     addresses: u64,
     number: u64,
     ports_and_sequence: u64,
+    /// The number of one of our datagrams (`messages`): IP identifications soon begin again.
+    datagram: u32,
 }
 
 impl Identity {
@@ -254,12 +256,20 @@ fn sighting(frame: &Frame<'_>, zero_wall_ns: u64) -> Option<Sighting> {
         libc::IPPROTO_ICMP => Source::Echo(u16_at(header + 4)?),
         _ => Source::Fragment(number),
     };
+    let datagram = match source {
+        Source::Sockets(protocol, ..) if i32::from(protocol) == libc::IPPROTO_UDP => {
+            let payload = ip.get(header + 8..).unwrap_or_default();
+            payload.first_chunk().copied().map_or(0, u32::from_be_bytes)
+        }
+        _ => 0,
+    };
     Some(Sighting {
         at: Time::from_ns(at_ns),
         identity: Identity {
             addresses: u64_at(12)?,
             number: u64::from(number) << 32 | u64::from(part) << 16 | u64::from(protocol),
             ports_and_sequence: u64_at(header).unwrap_or(0),
+            datagram,
         },
         bytes: frame.bytes - ETHERNET_BYTES as u32,
         ecn: ip[1] & CONGESTION_EXPERIENCED,
@@ -311,10 +321,11 @@ impl Pairing {
     /// That of one that waits and differs from this in no bit, or in one: a bit of it was flipped.
     fn undamaged(&self, identity: Identity) -> Identity {
         let flipped = (0..u64::BITS).flat_map(|bit| {
-            let mut each = [identity; 3];
+            let mut each = [identity; 4];
             each[0].addresses ^= 1 << bit;
             each[1].number ^= 1 << bit;
             each[2].ports_and_sequence ^= 1 << bit;
+            each[3].datagram ^= (1u64 << bit) as u32;
             each
         });
         let mut candidates = std::iter::once(identity).chain(flipped);
@@ -386,7 +397,13 @@ mod tests {
 
     /// Ethernet, IPv4 without options, and eight bytes of UDP.
     fn packet(number: u16, ecn: u8, at_ns: u64) -> Sighting {
+        datagram(number, &[], ecn, at_ns)
+    }
+
+    /// The same with the beginning of a payload.
+    fn datagram(number: u16, payload: &[u8], ecn: u8, at_ns: u64) -> Sighting {
         let mut head = vec![0u8; ETHERNET_BYTES + 28];
+        head.extend_from_slice(payload);
         head[12] = 0x08;
         head[14] = 0x45;
         head[15] = ecn;
@@ -504,6 +521,16 @@ mod tests {
         let found = paired(&came, &[packet(0, 0, 70_000)]);
         assert_eq!(found[0].taken, Time::NEVER);
         assert_eq!(found[NUMBERS].taken, Time::from_ns(70_000));
+    }
+
+    /// Identifications begin again before the queue has sent what waits.
+    #[test]
+    fn datagrams_with_one_number_are_told_apart() {
+        let came = [1u32, 2, 3].map(|of| datagram(7, &of.to_le_bytes(), 2, u64::from(of)));
+        let went = [3u32, 1].map(|of| datagram(7, &of.to_le_bytes(), 3, 10 + u64::from(of)));
+        let taken = paired(&came, &went).into_iter().map(|found| found.taken);
+        let expected = [Time::from_ns(11), Time::NEVER, Time::from_ns(13)];
+        assert_eq!(taken.collect::<Vec<_>>(), expected);
     }
 
     #[test]

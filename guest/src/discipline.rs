@@ -7,8 +7,10 @@ use dumbbell_core::cake_samples::CakeState;
 pub struct XStats {
     /// Dropped by its algorithm, not at a limit.
     pub dropped_by_algorithm: u32,
-    /// Marked instead of dropped.
+    /// Marked instead of dropped, also if dropped later.
     pub marked: u32,
+    /// Whether `marked` counts packets twice, or not all.
+    pub miscounts_marks: bool,
     /// Drop probability in units of 2^-64.
     pub drop_probability: Option<u64>,
     /// Its own estimate of the queueing delay.
@@ -29,26 +31,40 @@ impl XStats {
             "pie" => XStats {
                 dropped_by_algorithm: u32_at(24)?,
                 marked: u32_at(36)?,
+                miscounts_marks: false,
                 drop_probability: Some(u64::from(u32_at(0)?) | u64::from(u32_at(4)?) << 32),
                 delay_ns: nanoseconds(8),
             },
             // tc_codel_xstats
             "codel" => XStats {
                 dropped_by_algorithm: drops.wrapping_sub(u32_at(20)?),
-                marked: u32_at(24)?,
-                drop_probability: None,
                 delay_ns: nanoseconds(12),
+                ..XStats::of_codel(u32_at(24)?, u32_at(32)?)
             },
             // tc_fq_codel_xstats: a type, 0 for the whole, then tc_fq_codel_qd_stats
             "fq_codel" if u32_at(0)? == 0 => XStats {
                 dropped_by_algorithm: drops.wrapping_sub(u32_at(8)?),
+                ..XStats::of_codel(u32_at(12)?, u32_at(28)?)
+            },
+            // tc_red_xstats
+            "red" => XStats {
+                dropped_by_algorithm: u32_at(0)?,
                 marked: u32_at(12)?,
                 ..XStats::default()
             },
-            // tc_red_xstats, tc_choke_xstats
-            "red" | "choke" => XStats {
-                dropped_by_algorithm: u32_at(0)?,
+            // tc_choke_xstats: of two packets of one flow both are dropped (sch_choke.c).
+            "choke" => XStats {
+                dropped_by_algorithm: u32_at(0)?.wrapping_add(u32_at(16)?.wrapping_mul(2)),
                 marked: u32_at(12)?,
+                ..XStats::default()
+            },
+            // tc_fq_qd_stats: marks above `ce_threshold`, the lower half of 64 bits.
+            "fq" => XStats {
+                marked: u32_at(if cfg!(target_endian = "little") {
+                    80
+                } else {
+                    84
+                })?,
                 ..XStats::default()
             },
             // tc_fq_pie_xstats
@@ -58,8 +74,22 @@ impl XStats {
                 marked: u32_at(16)?,
                 ..XStats::default()
             },
+            // It marks where it would lose (`ecn`), and does not count that.
+            "netem" => XStats {
+                miscounts_marks: true,
+                ..XStats::default()
+            },
             _ => return None,
         })
+    }
+
+    /// Marks of CoDel by its law and above `ce_threshold`: a packet may be counted as both (codel_impl.h).
+    fn of_codel(by_law: u32, above_threshold: u32) -> XStats {
+        XStats {
+            marked: by_law.wrapping_add(above_threshold),
+            miscounts_marks: by_law > 0 && above_threshold > 0,
+            ..XStats::default()
+        }
     }
 
     /// Of cake, which has dropped `drops` in total. It does not count drops over its limit of memory apart: once
@@ -88,6 +118,8 @@ impl XStats {
         Some(XStats {
             dropped_by_algorithm: dropped,
             marked: u32_at(MARKED_AT + credit_bytes)?,
+            // By p', and then by the step (sch_dualpi2.c).
+            miscounts_marks: true,
             drop_probability: Some(u64::from(u32_at(0)?) << 32),
             delay_ns: Some(1000 * u64::from(u32_at(4)?.max(u32_at(8)?))),
         })
@@ -96,8 +128,10 @@ impl XStats {
     /// Sum over a discipline and its children.
     pub fn with(self, child: XStats) -> XStats {
         XStats {
-            dropped_by_algorithm: self.dropped_by_algorithm + child.dropped_by_algorithm,
-            marked: self.marked + child.marked,
+            dropped_by_algorithm: { self.dropped_by_algorithm }
+                .wrapping_add(child.dropped_by_algorithm),
+            marked: self.marked.wrapping_add(child.marked),
+            miscounts_marks: self.miscounts_marks || child.miscounts_marks,
             drop_probability: self.drop_probability.or(child.drop_probability),
             delay_ns: self.delay_ns.or(child.delay_ns),
         }
@@ -127,6 +161,30 @@ mod tests {
         let own = XStats::read("codel", 10, &said).unwrap();
         assert_eq!((own.dropped_by_algorithm, own.marked), (6, 6));
         assert_eq!(own.delay_ns, Some(5_100_000));
+        assert!(!own.miscounts_marks);
+    }
+
+    /// Its law may mark a packet that `ce_threshold` then counts again.
+    #[test]
+    fn marks_above_the_threshold_count_too() {
+        let codel = |ecn, ce| XStats::read("codel", 0, &words(&[0, 0, 0, 0, 0, 0, ecn, 0, ce]));
+        let fq_codel =
+            |ecn, ce| XStats::read("fq_codel", 0, &words(&[0, 0, 0, ecn, 0, 0, 0, ce, 0, 0]));
+        for read in [codel, fq_codel] {
+            for (ecn, ce, counts_twice) in [(6, 0, false), (0, 4, false), (6, 4, true)] {
+                let own = read(ecn, ce).unwrap();
+                assert_eq!((own.marked, own.miscounts_marks), (ecn + ce, counts_twice));
+            }
+        }
+        let mut fq = words(&[9; 26]);
+        fq[80..88].copy_from_slice(&7u64.to_ne_bytes());
+        assert_eq!(XStats::read("fq", 0, &fq).unwrap().marked, 7);
+    }
+
+    #[test]
+    fn choke_drops_two_for_each_match() {
+        let own = XStats::read("choke", 40, &words(&[5, 6, 0, 7, 8])).unwrap();
+        assert_eq!((own.dropped_by_algorithm, own.marked), (21, 7));
     }
 
     #[test]
@@ -136,6 +194,7 @@ mod tests {
         for said in [of_linux, before] {
             let own = XStats::of_dualpi2(6, &said).unwrap();
             assert_eq!((own.dropped_by_algorithm, own.marked), (6, 4));
+            assert!(own.miscounts_marks);
             assert_eq!(own.drop_probability, Some(1 << 63)); // one half
             assert_eq!(own.delay_ns, Some(15_000_000));
         }

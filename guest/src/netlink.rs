@@ -274,13 +274,12 @@ fn counted(kind: &str, stats: &[u8]) -> QdiscCounters {
     // Of what was dropped at its limit dualpi2 says no more than this.
     let queue = attribute(stats, TCA_STATS_QUEUE).filter(|queue| queue.len() >= 20);
     let over_limit = queue.map_or(0, |queue| u32_at(queue, 16));
-    if let Some(xstats) = attribute(stats, TCA_STATS_APP) {
-        let read = match kind {
-            "dualpi2" => XStats::of_dualpi2(counted.drops.wrapping_sub(over_limit), xstats),
-            _ => XStats::read(kind, counted.drops, xstats),
-        };
-        counted.own = read.unwrap_or_default();
-    }
+    let xstats = attribute(stats, TCA_STATS_APP).unwrap_or_default();
+    let read = match kind {
+        "dualpi2" => XStats::of_dualpi2(counted.drops.wrapping_sub(over_limit), xstats),
+        _ => XStats::read(kind, counted.drops, xstats),
+    };
+    counted.own = read.unwrap_or_default();
     counted
 }
 

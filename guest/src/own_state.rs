@@ -17,11 +17,12 @@ pub fn read(kind: &str, attributes: &[u8], stats: &[u8]) -> Option<OwnState> {
 
 /// What it says of a discipline that has dropped `drops` in total.
 pub fn xstats(state: &OwnState, drops: u32) -> XStats {
-    let (dropped, marked) = match state {
+    let (dropped, marked, miscounts_marks) = match state {
         OwnState::Cake(cake) => return XStats::of_cake(cake, drops),
         OwnState::Sfb(sfb) => (
             sfb.early_dropped_pkts + sfb.penalty_dropped_pkts,
             sfb.marked_pkts,
+            false,
         ),
         OwnState::SfqRed(red) => (
             red.early_dropped_pkts + red.forced_dropped_pkts,
@@ -29,11 +30,14 @@ pub fn xstats(state: &OwnState, drops: u32) -> XStats {
                 + red.early_marked_oldest_pkts
                 + red.forced_marked_pkts
                 + red.forced_marked_oldest_pkts,
+            // The oldest may have been marked before (sch_sfq.c).
+            red.early_marked_oldest_pkts + red.forced_marked_oldest_pkts > 0,
         ),
     };
     XStats {
         dropped_by_algorithm: dropped as u32,
         marked: marked as u32,
+        miscounts_marks,
         ..XStats::default()
     }
 }
@@ -117,6 +121,7 @@ mod tests {
         assert_eq!((dropped, of_oldest), ((1, 2), (5, 6)));
         let own = xstats(&OwnState::SfqRed(state), 3);
         assert_eq!((own.dropped_by_algorithm, own.marked), (3, 18));
+        assert!(own.miscounts_marks);
         assert_eq!(sfq_red(&said(0)), None);
         assert_eq!(sfq_red(&said(6000)[..60]), None);
     }

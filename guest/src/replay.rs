@@ -59,6 +59,8 @@ pub struct Sample {
     pub departed_bytes: u64,
     /// Packets dropped so far.
     pub dropped_pkts: u64,
+    /// Packets sent so far that the queue was seen to mark.
+    pub marked_pkts: u64,
     /// Seconds; NaN where unknown.
     pub sojourn_sum_s: f64,
     /// Packet seconds; NaN where unknown.
@@ -407,6 +409,7 @@ impl Clock {
             departed_pkts: statistics.total.departed_pkts,
             departed_bytes: statistics.total.departed_bytes,
             dropped_pkts: statistics.total.dropped_overlimit_pkts,
+            marked_pkts: statistics.total.marked_pkts,
             sojourn_sum_s: seconds(replayed.sojourn_total),
             system_integral_pkt_s: seconds(statistics.system_integral()),
         });

@@ -26,6 +26,8 @@ pub struct Report<'a> {
     /// By queue; None where the packets are not known.
     queues: Vec<Option<ReplayedQueue>>,
     is_observed: Vec<bool>,
+    /// By queue: whether every packet was captured before and behind it.
+    is_watched: Vec<bool>,
     /// By flow: when its packets were dropped, and their bytes with the IP header; None where
     /// that is not known.
     drops: Vec<Option<Vec<(Time, u32)>>>,
@@ -71,6 +73,7 @@ impl<'a> Report<'a> {
                     known.then(|| replay::replay(experiment, end, &crossings))
                 })
                 .collect(),
+            is_watched: watched,
             flows: flow_packets(experiment, records, &legs, end),
             delays: flow_delays(experiment, records, &legs, (warm_up, end)),
         }

@@ -1,21 +1,21 @@
 //! `codel`: controlled delay (RFC 8289), by Linux's arithmetic (6.1, `include/net/codel_impl.h`).
 //!
-//! | clause | here |
-//! | --- | --- |
-//! | RFC 8289 section 5.4 (Enqueue Routine): a timestamp, from which dequeue has the sojourn time | yes |
-//! | RFC 8289 section 5.6 (Helper Routines): `first_above_time`; above target for an interval before the first drop | yes |
-//! | RFC 8289 section 5.6 (Helper Routines): no drop if at most one MTU is queued behind | yes, MTU and 14 bytes of header |
-//! | RFC 8289 section 5.6 (Helper Routines): `control_law`, next drop after `interval / sqrt(count)` | yes, one Newton step per update |
-//! | RFC 8289 section 5.5 (Dequeue Routine): `count` resumes if dropping ended within the last 16 intervals | yes |
-//! | RFC 8289 section 3.3 (Control Loop): the first two drops are one interval apart | yes |
-//! | RFC 8289 section 5.5 (Dequeue Routine): several drops in one dequeue | yes |
-//! | RFC 8289 section 4.1 (Non-starvation): a queue of its own for each flow | `fq_codel` |
-//! | RFC 8289 section 4.5 (Setting Up CoDel): defaults that need no choice | yes |
-//! | RFC 8289 section 4.4 (Use with Multiple Queues): each queue has its own state | `fq_codel` |
-//! | ECN: marks instead of drops (Linux `ecn`) | yes |
-//! | `ce_threshold`: marks every ECN-capable packet above a sojourn time | yes |
-//! | Linux's clock of 1024 ns in 32 bits | yes |
-//! | `tc qdisc change` while packets wait | no |
+//! | clause | here | test |
+//! | --- | --- | --- |
+//! | RFC 8289 section 5.4 (Enqueue Routine): a timestamp, from which dequeue has the sojourn time | yes | `drops_follow_the_control_law` |
+//! | RFC 8289 section 5.6 (Helper Routines): `first_above_time`; above target for an interval before the first drop | yes | `drops_follow_the_control_law` |
+//! | RFC 8289 section 5.6 (Helper Routines): no drop if at most one MTU is queued behind | yes, MTU and 14 bytes of header | `a_queue_of_one_mtu_is_never_dropped_from` |
+//! | RFC 8289 section 5.6 (Helper Routines): `control_law`, next drop after `interval / sqrt(count)` | yes, one Newton step per update | `drops_follow_the_control_law`, `newton_steps_follow_the_root` |
+//! | RFC 8289 section 5.5 (Dequeue Routine): `count` resumes if dropping ended within the last 16 intervals | yes | `dropping_resumes_where_it_was` |
+//! | RFC 8289 section 3.3 (Control Loop): the first two drops are one interval apart | yes | `drops_follow_the_control_law` |
+//! | RFC 8289 section 5.5 (Dequeue Routine): several drops in one dequeue | yes | `a_standing_queue_as_text`, `tests/kernel_backend/test_qdisc_agreement.py::test_the_same_packets_leave_at_the_same_instants` |
+//! | RFC 8289 section 4.1 (Non-starvation): a queue of its own for each flow | `fq_codel` | `qdisc/src/fq_codel/tests.rs::a_flow_of_short_packets_cannot_starve_the_others` |
+//! | RFC 8289 section 4.5 (Setting Up CoDel): defaults that need no choice | yes | `tc/src/qdisc/tests/shown.rs::options_as_text_and_json` |
+//! | RFC 8289 section 4.4 (Use with Multiple Queues): each queue has its own state | `fq_codel` | `qdisc/src/fq_codel/tests.rs::a_sparse_flow_beside_two_greedy_ones_as_text` |
+//! | ECN: marks instead of drops (Linux `ecn`) | yes | `capable_packets_are_marked_instead` |
+//! | `ce_threshold`: marks every ECN-capable packet above a sojourn time | yes | `a_threshold_marks_every_packet_that_stayed_longer` |
+//! | Linux's clock of 1024 ns in 32 bits | yes | `tests/kernel_backend/test_qdisc_agreement.py::test_the_same_packets_leave_at_the_same_instants` |
+//! | `tc qdisc change` while packets wait | no | |
 //!
 //! | parameter | RFC 8289 | Linux |
 //! | --- | --- | --- |

@@ -153,4 +153,60 @@ mod tests {
         assert_eq!(queue.backlog(), (0, 0));
         assert_eq!(queue.dequeue(Time::ZERO, events), Dequeued::Empty);
     }
+
+    /// What left of 8 bits of class, in order.
+    fn order(queue: &mut Qdisc, count: usize) -> Vec<u8> {
+        let events = &mut Events::default();
+        let left = (0..count).map(|_| match queue.dequeue(Time::ZERO, events) {
+            Dequeued::Packet(packet) => packet.traffic_class,
+            other => panic!("{other:?}"),
+        });
+        left.collect()
+    }
+
+    fn add(queue: &mut Qdisc, tos: u8, wire_bytes: u32) {
+        let answer = queue.enqueue(packet(tos, wire_bytes), Time::ZERO, &mut Events::default());
+        assert_eq!(answer, Ok(()));
+    }
+
+    /// Quanta are 1000 and 3000 bytes.
+    #[test]
+    fn a_class_that_comes_again_is_last_with_one_quantum() {
+        let mut queue = queue();
+        add(&mut queue, 0x08, 100);
+        assert_eq!(order(&mut queue, 1), [0x08]);
+        // It would have 2900 bytes left of its last turn, and be first.
+        for _ in 0..2 {
+            add(&mut queue, 0x10, 1000);
+        }
+        for _ in 0..5 {
+            add(&mut queue, 0x08, 1000);
+        }
+        let expected = [0x10, 0x08, 0x08, 0x08, 0x10, 0x08, 0x08];
+        assert_eq!(order(&mut queue, 7), expected);
+    }
+
+    #[test]
+    fn a_class_that_shapes_holds_back_the_other() {
+        let text = format!("{TREE}; parent 1:1 netem delay 10ms");
+        let mut queue = Qdisc::new(&parse_qdisc(&text).unwrap(), &Setting::for_tests());
+        add(&mut queue, 0x10, 500);
+        add(&mut queue, 0x08, 500);
+        let mut at = |ms: u64| queue.dequeue(Time::from_ns(ms * 1_000_000), &mut Events::default());
+        assert_eq!(at(0), Dequeued::NotBefore(Time::from_ns(10_000_000)));
+        assert_eq!(at(10), Dequeued::Packet(packet(0x10, 500)));
+        assert_eq!(at(10), Dequeued::Packet(packet(0x08, 500)));
+    }
+
+    #[test]
+    fn a_class_without_a_discipline_holds_1000_packets() {
+        let mut queue = queue();
+        for _ in 0..1000 {
+            add(&mut queue, 0x10, 100);
+        }
+        let events = &mut Events::default();
+        let refused = queue.enqueue(packet(0x10, 100), Time::ZERO, events);
+        assert_eq!(refused, Err(DropReason::Overlimit));
+        assert_eq!(queue.enqueue(packet(0x08, 100), Time::ZERO, events), Ok(()));
+    }
 }

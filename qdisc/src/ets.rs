@@ -250,4 +250,16 @@ mod tests {
         assert_eq!(at(10), Dequeued::Packet(packet(0x00, 100)));
         assert_eq!(at(10), Dequeued::Packet(packet(0x08, 100)));
     }
+
+    #[test]
+    fn a_band_without_a_discipline_holds_1000_packets() {
+        let mut queue = queue(&format!("ets bands 3 strict 1 {MAP}"));
+        let events = &mut Events::default();
+        for _ in 0..1000 {
+            assert_eq!(queue.enqueue(packet(0x00, 100), Time::ZERO, events), Ok(()));
+        }
+        let refused = queue.enqueue(packet(0x00, 100), Time::ZERO, events);
+        assert_eq!(refused, Err(DropReason::Overlimit));
+        assert_eq!(queue.enqueue(packet(0x10, 100), Time::ZERO, events), Ok(()));
+    }
 }

@@ -1,19 +1,19 @@
 //! `fq_codel`: flow queueing with CoDel (RFC 8290), by Linux's arithmetic (6.1,
 //! `net/sched/sch_fq_codel.c`).
 //!
-//! | clause | here |
-//! | --- | --- |
-//! | RFC 8290 section 4.1 (Enqueue): a hash chooses one of `flows` queues | conversation and direction, keyed |
-//! | RFC 8290 section 4.1 (Enqueue): over the limit, packets are dropped from the head of the longest queue | half of its bytes, at most `drop_batch` packets; CoDel's count grows by the same number |
-//! | RFC 8290 section 4.2 (Dequeue): queues in deficit round robin, `quantum` bytes per round | yes |
-//! | RFC 8290 section 4.2 (Dequeue): new queues first; a queue that empties moves behind the old ones | yes |
-//! | Linux: `memory_limit` | by the size of the kernel's buffer for a packet of this size |
-//! | CoDel in every queue: see `codel`. The MTU exemption uses the backlog of all queues, as in Linux | yes |
-//! | ECN: marks instead of CoDel's drops, never instead of drops over the limit | yes |
-//! | Linux: below htb, and on a link with a rate, it is not polled while empty, and queues keep their turns | yes |
-//! | fragments and whole datagrams of one conversation in different flows | no |
-//! | `ce_threshold`, for packets that `ce_threshold_selector` selects | yes |
-//! | other hashes by filters | no |
+//! | clause | here | test |
+//! | --- | --- | --- |
+//! | RFC 8290 section 4.1 (Enqueue): a hash chooses one of `flows` queues | conversation and direction, keyed | `flows_are_hashed_with_a_key` |
+//! | RFC 8290 section 4.1 (Enqueue): over the limit, packets are dropped from the head of the longest queue | half of its bytes, at most `drop_batch` packets; CoDel's count grows by the same number | `the_fattest_flow_pays`, `an_arrival_can_be_the_fattest_flow_itself` |
+//! | RFC 8290 section 4.2 (Dequeue): queues in deficit round robin, `quantum` bytes per round | yes | `backlogged_flows_get_the_same_bytes` |
+//! | RFC 8290 section 4.2 (Dequeue): new queues first; a queue that empties moves behind the old ones | yes | `a_new_flow_goes_first_and_then_waits_its_turn`, `a_new_flow_that_empties_is_an_old_one_for_once` |
+//! | Linux: `memory_limit` | by the size of the kernel's buffer for a packet of this size | `memory_is_limited` |
+//! | CoDel in every queue: see `codel`. The MTU exemption uses the backlog of all queues, as in Linux | yes | `a_sparse_flow_beside_two_greedy_ones_as_text` |
+//! | ECN: marks instead of CoDel's drops, never instead of drops over the limit | yes | `tests/kernel_backend/test_marks_agreement.py::test_the_same_number_is_marked_at_dequeue` |
+//! | Linux: below htb, and on a link with a rate, it is not polled while empty, and queues keep their turns | yes | `tests/kernel_backend/test_qdisc_agreement.py::test_the_same_packets_leave_at_the_same_instants` |
+//! | fragments and whole datagrams of one conversation in different flows | no | |
+//! | `ce_threshold`, for packets that `ce_threshold_selector` selects | yes | `a_selector_says_which_packets_the_threshold_marks` |
+//! | other hashes by filters | no | |
 //!
 //! | parameter | RFC 8290 | Linux |
 //! | --- | --- | --- |

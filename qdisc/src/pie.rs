@@ -1,25 +1,25 @@
 //! `pie`: proportional integral controller enhanced (RFC 8033), by Linux's arithmetic (6.1,
 //! `net/sched/sch_pie.c`, `include/net/pie.h`).
 //!
-//! | clause | here |
-//! | --- | --- |
-//! | RFC 8033 section 4.1 (Random Dropping): random drop at enqueue; none below half the target and a fifth, or below 2 MTU | yes |
-//! | RFC 8033 section 4.2 (Drop Probability Calculation): probability from deviation and change of the delay every `tupdate`; gains scaled at 10 %, 1 %, ... 0.0001 % | yes |
-//! | RFC 8033 section 4.2 (Drop Probability Calculation): decay while idle (63/64 per update) | yes |
-//! | RFC 8033 section 5.5 (Cap Drop Adjustment): no step above 2 % from 10 % on | yes |
-//! | Linux: 2 % more per update above 250 ms | yes |
-//! | RFC 8033 section 4.4 (Burst Tolerance): burst allowance of 150 ms | yes, used up by time between departures as in Linux |
-//! | RFC 8033 section 5.1 (ECN Support): ECN marks up to a probability of 10 % | yes, with `ecn` |
-//! | RFC 8033 section 4.3 (Latency Calculation): delay from timestamps | yes, by default as in Linux |
-//! | RFC 8033 section 5.2 (Dequeue Rate Estimation): delay from the backlog and a departure rate over 16 kB | yes, `dq_rate_estimator` |
-//! | RFC 8033 section 5.3 (Setting PIE Active and Inactive): below a third of the buffer nothing is dropped | no, nor in Linux |
-//! | RFC 8033 section 5.4 (Derandomization): accumulated probability 0.85 and 8.5 | yes |
-//! | Linux: probability scaled by packet size (`bytemode`) | yes |
-//! | Linux: updates every `tupdate`, in whole timer ticks | yes, from the start of the run |
-//! | Linux: the first update half a second after `tc qdisc add` | no: the queue is assumed to have been idle for long |
-//! | Linux since 4.8: the timer wheel adds a tick, so 15 ms are 16 at 1000 Hz; more above 62 ticks | yes |
-//! | kernels 3.14 to 5.0 (`linux_3_14`): see `edition` | yes |
-//! | `tc qdisc change` while packets wait | no |
+//! | clause | here | test |
+//! | --- | --- | --- |
+//! | RFC 8033 section 4.1 (Random Dropping): random drop at enqueue; none below half the target and a fifth, or below 2 MTU | yes | `some_packets_are_never_dropped` |
+//! | RFC 8033 section 4.2 (Drop Probability Calculation): probability from deviation and change of the delay every `tupdate`; gains scaled at 10 %, 1 %, ... 0.0001 % | yes | `gains_are_scaled_by_the_table`, `it_settles_at_the_target` |
+//! | RFC 8033 section 4.2 (Drop Probability Calculation): decay while idle (63/64 per update) | yes | `the_probability_decays_while_idle` |
+//! | RFC 8033 section 5.5 (Cap Drop Adjustment): no step above 2 % from 10 % on | yes | `steps_are_bounded` |
+//! | Linux: 2 % more per update above 250 ms | yes | `steps_are_bounded` |
+//! | RFC 8033 section 4.4 (Burst Tolerance): burst allowance of 150 ms | yes, used up by time between departures as in Linux | `a_burst_is_allowed` |
+//! | RFC 8033 section 5.1 (ECN Support): ECN marks up to a probability of 10 % | yes, with `ecn` | `capable_packets_are_marked_while_the_probability_is_low` |
+//! | RFC 8033 section 4.3 (Latency Calculation): delay from timestamps | yes, by default as in Linux | `it_settles_at_the_target` |
+//! | RFC 8033 section 5.2 (Dequeue Rate Estimation): delay from the backlog and a departure rate over 16 kB | yes, `dq_rate_estimator` | `the_departure_rate_is_measured_while_enough_waits` |
+//! | RFC 8033 section 5.3 (Setting PIE Active and Inactive): below a third of the buffer nothing is dropped | no, nor in Linux | |
+//! | RFC 8033 section 5.4 (Derandomization): accumulated probability 0.85 and 8.5 | yes | `drops_are_derandomized` |
+//! | Linux: probability scaled by packet size (`bytemode`) | yes | `short_packets_are_dropped_less_in_bytemode` |
+//! | Linux: updates every `tupdate`, in whole timer ticks | yes, from the start of the run | `updates_come_at_whole_ticks` |
+//! | Linux: the first update half a second after `tc qdisc add` | no: the queue is assumed to have been idle for long | |
+//! | Linux since 4.8: the timer wheel adds a tick, so 15 ms are 16 at 1000 Hz; more above 62 ticks | yes | `updates_come_at_whole_ticks` |
+//! | kernels 3.14 to 5.0 (`linux_3_14`): see `edition` | yes | `the_old_kernel_has_three_gains` |
+//! | `tc qdisc change` while packets wait | no | |
 //!
 //! | parameter | RFC 8033 4.2 | Linux 6.1 | Linux 3.14 |
 //! | --- | --- | --- | --- |

@@ -1,18 +1,18 @@
 //! `red`: random early detection (Floyd and Jacobson, IEEE/ACM Transactions on Networking 1(4),
 //! 1993), by Linux's arithmetic (6.1, `include/net/red.h`, `net/sched/sch_red.c`).
 //!
-//! | clause | here |
-//! | --- | --- |
-//! | paper, section 4: exponentially weighted average of the backlog at each arrival | yes, in bytes |
-//! | section 4, figure 2: no drop below `min`, every packet dropped from `max` on | yes |
-//! | section 7: drops spaced uniformly by counting packets since the last one | yes, figure 17's method |
-//! | section 4: average decays while the queue is idle | only if the discipline is polled while it is empty, see below |
-//! | section 4: probability scaled by packet size | no, nor in Linux |
-//! | "gentle" above `max` (Floyd 2000) | no, nor in Linux |
-//! | adaptive: probability increased by min(0.01, p/4), or decreased to 0.9 p, every 500 ms (Floyd, Gummadi and Shenker 2001) | yes |
-//! | ECN: marks, also above `max`, unless `harddrop`; `nodrop` | yes |
-//! | `limit`: an inner byte FIFO | yes |
-//! | another inner discipline (`parent`), `qevent`, `tc qdisc change` | no |
+//! | clause | here | test |
+//! | --- | --- | --- |
+//! | paper, section 4: exponentially weighted average of the backlog at each arrival | yes, in bytes | `the_average_follows_with_its_weight` |
+//! | section 4, figure 2: no drop below `min`, every packet dropped from `max` on | yes | `below_min_nothing_and_from_max_on_everything` |
+//! | section 7: drops spaced uniformly by counting packets since the last one | yes, figure 17's method | `drops_are_uniform_between_the_thresholds` |
+//! | section 4: average decays while the queue is idle | only if the discipline is polled while it is empty, see below | `the_average_decays_while_idle` |
+//! | section 4: probability scaled by packet size | no, nor in Linux | |
+//! | "gentle" above `max` (Floyd 2000) | no, nor in Linux | |
+//! | adaptive: probability increased by min(0.01, p/4), or decreased to 0.9 p, every 500 ms (Floyd, Gummadi and Shenker 2001) | yes | `the_probability_adapts`, `adaptations_of_a_long_time_are_those_one_by_one` |
+//! | ECN: marks, also above `max`, unless `harddrop`; `nodrop` | yes | `marks_in_place_of_drops` |
+//! | `limit`: an inner byte FIFO | yes | `an_overloaded_queue_as_text` |
+//! | another inner discipline (`parent`), `qevent`, `tc qdisc change` | no | |
 //!
 //! | parameter | Floyd's advice (1997) | tc |
 //! | --- | --- | --- |

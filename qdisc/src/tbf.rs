@@ -1,16 +1,16 @@
 //! `tbf`: a token bucket filter (tc-tbf(8)), by Linux's arithmetic (6.1, `net/sched/sch_tbf.c`).
 //!
-//! | clause | here |
-//! | --- | --- |
-//! | the head leaves when the bucket of `rate` and `burst` has tokens for it, in order | yes |
-//! | with `peakrate`, when the bucket of `peakrate` and `mtu` has tokens too | yes |
-//! | both buckets are full at the start | yes |
-//! | tokens are nanoseconds; a packet costs `bytes * mult >> shift` (`psched_l2t_ns`) | yes |
-//! | a packet longer than `burst`, or `mtu` with `peakrate`, is dropped at enqueue | yes |
-//! | `limit`: an inner `bfifo`, which another discipline can replace | yes |
-//! | the head is peeked at in the child, or dequeued from it, and counts in its limit (`peek`) | yes, see `Child` |
-//! | GSO packets longer than the bucket are segmented (`tbf_segment`) | yes, at the root |
-//! | `tc qdisc change` | no |
+//! | clause | here | test |
+//! | --- | --- | --- |
+//! | the head leaves when the bucket of `rate` and `burst` has tokens for it, in order | yes | `a_burst_leaves_at_once_and_the_rest_at_the_rate` |
+//! | with `peakrate`, when the bucket of `peakrate` and `mtu` has tokens too | yes | `a_second_bucket_spreads_the_burst` |
+//! | both buckets are full at the start | yes | `a_burst_leaves_at_once_and_the_rest_at_the_rate` |
+//! | tokens are nanoseconds; a packet costs `bytes * mult >> shift` (`psched_l2t_ns`) | yes | `times_are_those_of_linux_multiplication_and_shift` |
+//! | a packet longer than `burst`, or `mtu` with `peakrate`, is dropped at enqueue | yes | `longer_than_the_bucket_is_dropped` |
+//! | `limit`: an inner `bfifo`, which another discipline can replace | yes | `the_limit_is_that_of_what_waits_the_head_included`, `a_child_takes_the_place_of_the_limit` |
+//! | the head is peeked at in the child, or dequeued from it, and counts in its limit (`peek`) | yes, see `Child` | `a_bucket_in_a_bucket_is_asked_when_it_has_tokens` |
+//! | GSO packets longer than the bucket are segmented (`tbf_segment`) | yes, at the root | `gso_packets_come_in_segments_if_longer_than_the_bucket` |
+//! | `tc qdisc change` | no | |
 //!
 //! During any time t at most min(peakrate t + mtu, rate t + burst) bytes leave. With an empty bucket the
 //! backlog drains at one packet per `bytes / rate`. The wait of a packet that finds `limit` bytes in the

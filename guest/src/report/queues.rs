@@ -64,7 +64,8 @@ impl Report<'_> {
     fn known_queue(&self, rows: &mut TableBuilder, index: usize, replayed: &ReplayedQueue) {
         let statistics = &replayed.statistics;
         let (levels, mut counted) = (&statistics.levels, statistics.measured());
-        // What a packet was dropped for is not seen; the kernel counts it.
+        // What a packet was dropped for is not seen; the kernel counts it. Nor is a mark on a packet that
+        // is dropped later, nor any where packets follow from a schedule.
         let (before, after) = (self.records.at_warm_up[index], self.records.at_end[index]);
         let all = counted.dropped_overlimit_pkts;
         let (_, _, end) = self.experiment.link_ends().nth(index).expect("a queue");
@@ -74,6 +75,9 @@ impl Report<'_> {
             None => all,
         };
         counted.policed_pkts = all - by_queue;
+        if !self.marks_are_seen(index, &after.0) {
+            counted.marked_pkts = between(before.0.own.marked, after.0.own.marked);
+        }
         let by_algorithm = by_algorithm(&before.0, &after.0);
         counted.dropped_aqm_pkts = by_algorithm.min(by_queue);
         counted.dropped_overlimit_pkts = by_queue - counted.dropped_aqm_pkts;
@@ -125,20 +129,25 @@ impl Report<'_> {
             .count(levels.max.backlog_bytes);
     }
 
+    /// Whether marks are those seen at packets, because the discipline's counter is not of packets.
+    fn marks_are_seen(&self, index: usize, counters: &QdiscCounters) -> bool {
+        self.is_watched[index] && counters.own.miscounts_marks
+    }
+
     /// Of a queue whose packets are not known: what the kernel counted.
     fn counted_queue(
         &self,
         rows: &mut TableBuilder,
         passes: bool,
         is_observed: bool,
-        between: (QueueCounters, QueueCounters),
+        counters: (QueueCounters, QueueCounters),
     ) {
-        let ((before, before_loss), (after, after_loss)) = between;
+        let ((before, before_loss), (after, after_loss)) = counters;
         let departed = after.packets - before.packets;
         let departed_bytes = after.bytes - before.bytes;
-        let dropped = u64::from(after.drops.wrapping_sub(before.drops));
+        let dropped = between(before.drops, after.drops);
         let by_algorithm = by_algorithm(&before, &after).min(dropped);
-        let lost = u64::from(after_loss.drops.wrapping_sub(before_loss.drops));
+        let lost = between(before_loss.drops, after_loss.drops);
         let held = i64::from(after.backlog_pkts) - i64::from(before.backlog_pkts);
         let held_bytes = i64::from(after.backlog_bytes) - i64::from(before.backlog_bytes);
         // The kernel counts dropped packets, not their bytes.
@@ -157,7 +166,7 @@ impl Report<'_> {
             .put(0)
             .put(0)
             .count(lost)
-            .count(u64::from(after.own.marked - before.own.marked))
+            .count(between(before.own.marked, after.own.marked))
             .real(measured_ps as f64 / PS_PER_S as f64);
         if !is_observed {
             times_unknown(rows);
@@ -241,6 +250,10 @@ impl Report<'_> {
                     false => f64::NAN,
                 };
                 let own = &counters[index].0.own;
+                let marked_pkts = match self.marks_are_seen(index, &counters[index].0) {
+                    true => sample.marked_pkts,
+                    false => u64::from(own.marked),
+                };
                 let probability = own.drop_probability.map(|parts| parts as f64 / PARTS);
                 rows.instant(Some(*time))
                     .put(index as i64)
@@ -252,7 +265,7 @@ impl Report<'_> {
                     .count(sample.dropped_pkts)
                     .real(if_observed(sample.sojourn_sum_s))
                     .real(if_observed(sample.system_integral_pkt_s))
-                    .count(u64::from(own.marked))
+                    .count(marked_pkts)
                     .real(probability.unwrap_or(f64::NAN))
                     .put(own.delay_ns.map_or(NONE, |ns| ns as i64));
             }
@@ -295,6 +308,7 @@ fn counted_sample(counted: &QdiscCounters) -> Sample {
         departed_pkts: counted.packets,
         departed_bytes: counted.bytes,
         dropped_pkts: u64::from(counted.drops),
+        marked_pkts: u64::from(counted.own.marked),
         sojourn_sum_s: f64::NAN,
         system_integral_pkt_s: f64::NAN,
     }

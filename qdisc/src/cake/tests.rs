@@ -302,3 +302,59 @@ fn drops_count_in_the_shaper_of_ingress() {
         "{ingress}"
     );
 }
+
+/// DRR++: a queue that becomes backlogged sends before those that have been for longer.
+#[test]
+fn a_new_queue_comes_before_old_ones() {
+    let mut cake = cake(
+        "bandwidth 100mbit besteffort flows",
+        &[(1, 9), (2, 9), (3, 9)],
+    );
+    let events = &mut Events::default();
+    for _ in 0..20 {
+        for conversation in [0, 1] {
+            let arriving = packet(conversation, 1486, Time::ZERO);
+            cake.enqueue(arriving, Time::ZERO, events).unwrap();
+        }
+    }
+    let mut now = Time::ZERO;
+    let mut next = |cake: &mut Cake| loop {
+        match cake.dequeue(now, &mut Events::default()) {
+            Dequeued::Packet(left) => break left.conversation,
+            Dequeued::NotBefore(at) => now = at,
+            Dequeued::Empty => panic!("there are more"),
+        }
+    };
+    let old: Vec<u32> = (0..6).map(|_| next(&mut cake)).collect();
+    assert!(old.contains(&0) && old.contains(&1));
+    cake.enqueue(packet(2, 200, Time::ZERO), Time::ZERO, events)
+        .unwrap();
+    assert_eq!(next(&mut cake), 2);
+}
+
+/// A 4096th of the bytes of a second, within its range.
+#[test]
+fn the_quantum_goes_by_the_rate() {
+    for (bandwidth, quantum_bytes) in [
+        ("1mbit", 300),
+        ("16384kbit", 500),
+        ("100mbit", 1514),
+        ("unlimited", 1514),
+    ] {
+        let rate = match bandwidth {
+            "unlimited" => "unlimited".to_owned(),
+            limited => format!("bandwidth {limited}"),
+        };
+        let cake = cake(&format!("{rate} besteffort"), &[]);
+        let Some(OwnState::Cake(state)) = cake.own_state() else {
+            panic!("it says so");
+        };
+        assert_eq!(state.tins[0].quantum_bytes, quantum_bytes, "{bandwidth}");
+    }
+}
+
+#[test]
+fn gso_packets_come_in_segments_unless_told_otherwise() {
+    assert_eq!(cake("", &[]).largest_gso_bytes(), 0);
+    assert_eq!(cake("no-split-gso", &[]).largest_gso_bytes(), u32::MAX);
+}

@@ -127,3 +127,32 @@ fn a_full_queue_refuses() {
     assert_eq!(answers[12], Err(DropReason::Overlimit), "{answers:?}");
     assert!(answers[..12].iter().all(Result::is_ok), "{answers:?}");
 }
+
+/// The weight of an arrival that finds n packets is 2^-W: with the average q, q + (n - q) 2^-W.
+#[test]
+fn the_average_is_of_packets_at_each_arrival() {
+    let mut queue = choke(
+        "choke limit 1000 bandwidth 10mbit min 50 max 400 burst 300",
+        1,
+    );
+    let events = &mut Events::default();
+    let mut arrivals = 0;
+    while !queue.average.is_above_min() {
+        let _ = queue.enqueue(packet(arrivals, 1), Time::ZERO, events);
+        arrivals += 1;
+        assert!(arrivals < 1000);
+    }
+    // The n-th arrival finds n - 1 packets, so the average of many lags them by 2^W - 1.
+    let lag_pkts = f64::from(arrivals) - 50.0;
+    let expected = |weight_log2: u32| {
+        let weight = 1.0 / f64::from(1u32 << weight_log2);
+        let (mut average, mut count) = (0.0, 0.0);
+        while average < 50.0 {
+            average += (count - average) * weight;
+            count += 1.0;
+        }
+        count - 50.0
+    };
+    let near = (0..32).any(|weight_log2| (expected(weight_log2) - lag_pkts).abs() <= 1.0);
+    assert!(near && lag_pkts > 20.0, "{lag_pkts}");
+}

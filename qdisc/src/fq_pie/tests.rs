@@ -151,3 +151,36 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn over_the_limit_of_memory_nothing_is_dropped() {
+    let mut queue = fq_pie("fq_pie memory_limit 3000");
+    let events = &mut Events::default();
+    for number in 1..=100 {
+        let arriving = packet(0, number, 1000, Time::ZERO);
+        assert_eq!(queue.enqueue(arriving, Time::ZERO, events), Ok(()));
+    }
+    assert!(events.is_empty());
+    assert_eq!(queue.backlog().0, 100);
+}
+
+/// Quanta in bytes, whatever the packets' sizes.
+#[test]
+fn backlogged_flows_get_the_same_bytes() {
+    let mut queue = fq_pie("fq_pie quantum 1514");
+    let events = &mut Events::default();
+    for number in 1..=1500 {
+        for (conversation, bytes) in [(0, 300), (1, 1500)] {
+            let arriving = packet(conversation, number, bytes, Time::ZERO);
+            assert_eq!(queue.enqueue(arriving, Time::ZERO, events), Ok(()));
+        }
+    }
+    let mut left = [0u32; 2];
+    for _ in 0..900 {
+        let Dequeued::Packet(packet) = queue.dequeue(Time::ZERO, events) else {
+            panic!("there are more");
+        };
+        left[packet.conversation as usize] += packet.wire_bytes(14);
+    }
+    assert!(left[0].abs_diff(left[1]) <= 2 * 1514, "{left:?}");
+}

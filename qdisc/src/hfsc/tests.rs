@@ -196,3 +196,47 @@ fn umax_and_dmax_are_a_first_rate() {
         assert_eq!(config(said).unwrap(), config(held).unwrap(), "{said}");
     }
 }
+
+/// A class that was idle for two seconds gets its share from then on, and nothing for the time before.
+#[test]
+fn a_class_that_becomes_active_claims_nothing_of_the_past() {
+    let classes = "class add parent 1: classid 1:10 hfsc ls m2 5mbit; \
+                   class add parent 1: classid 1:20 hfsc ls m2 5mbit";
+    let mut queue = queue(classes);
+    for _ in 0..2 {
+        add(&mut queue, 0x10, 1000, Time::ZERO);
+    }
+    let alone = served(&mut queue, 0, 2000);
+    assert_eq!(alone, (2_500_000, 0));
+    for _ in 0..2 {
+        add(&mut queue, 0x08, 1000, Time::from_ns(2_000_000_000));
+    }
+    let (first, second) = served(&mut queue, 2000, 3000);
+    assert!(first.abs_diff(625_000) <= 2000, "{first}");
+    assert!(second.abs_diff(625_000) <= 2000, "{second}");
+}
+
+#[test]
+fn a_guarantee_of_an_inner_class_has_no_effect() {
+    let classes = "class add parent 1: classid 1:1 hfsc ls m2 5mbit rt m2 9mbit; \
+                   class add parent 1:1 classid 1:10 hfsc ls m2 1mbit; \
+                   class add parent 1: classid 1:20 hfsc ls m2 5mbit";
+    let mut queue = queue(classes);
+    for tos in [0x10, 0x08] {
+        for _ in 0..2 {
+            add(&mut queue, tos, 1000, Time::ZERO);
+        }
+    }
+    let (first, second) = served(&mut queue, 0, 2000);
+    assert!(first.abs_diff(second) <= 2000, "{first} {second}");
+}
+
+#[test]
+fn a_leaf_without_a_discipline_holds_1000_packets() {
+    let mut queue = queue("class add parent 1: classid 1:10 hfsc ls m2 5mbit");
+    for _ in 0..1000 {
+        add(&mut queue, 0x10, 100, Time::ZERO);
+    }
+    let answer = queue.enqueue(packet(0x10, 100), Time::ZERO, &mut Events::default());
+    assert_eq!(answer, Err(DropReason::Overlimit));
+}

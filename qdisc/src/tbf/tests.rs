@@ -189,3 +189,18 @@ fn snapshot_of_a_burst_a_pause_and_an_overload() {
      34.000    700 Overlimit
     ");
 }
+
+/// Of the smaller bucket, to within a tick of 64 ns.
+#[test]
+fn gso_packets_come_in_segments_if_longer_than_the_bucket() {
+    for (words, bytes) in [
+        ("tbf rate 1mbit burst 10kb limit 100kb", 10_240),
+        (
+            "tbf rate 1mbit burst 10kb limit 100kb peakrate 2mbit mtu 2000",
+            2000,
+        ),
+    ] {
+        let largest = tbf(words).largest_gso_bytes();
+        assert!((bytes - 1..=bytes).contains(&largest), "{words}: {largest}");
+    }
+}

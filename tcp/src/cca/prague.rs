@@ -8,11 +8,11 @@
 //! | section 2.3.2, alpha: moving average of the share of marks, g = 1/16, once a virtual round trip | in packets; 1 at the first mark |
 //! | section 2.3.3, losses by time, RACK | the sender's, in `linux-6.1` |
 //! | section 2.4.1, a loss: Reno's half | at once, and not less if marks have cut in the same round trip |
-//! | section 2.4.2, a mark: window (1 - alpha/2), once a virtual round trip | yes, at once |
+//! | section 2.4.2, a mark: window (1 - alpha/2), once a virtual round trip; no bias by whole packets | yes, at once; the nearest whole number is sent, and what is left is carried |
 //! | section 2.4.3, growth by acknowledgements without marks, also after a cut | yes: a packet for each window of them |
 //! | section 2.4.4, less dependence on round trips: as if they were 25 ms at least, after 500 of them | growth times (RTT / 25 ms)^2, unless `rtt_independence` is off |
 //! | section 2.4.5, slow start until the first mark | Reno's |
-//! | section 2.5.1, pacing | window over smoothed round trip, twice that in slow start |
+//! | section 2.5.1, pacing | window, or what is in flight if more, over smoothed round trip; twice that in slow start |
 //! | section 2.5.2, bursts of at most 250 us | of the pacing rate, in whole packets, one at least |
 //! | section 3, fall-back on classic ECN, fractional windows, faster starts | no |
 
@@ -56,7 +56,7 @@ pub struct Prague {
     rounds: u32,
     /// Whether short round trips ever count as longer ones.
     may_be_independent: bool,
-    /// What the window has beside whole packets, 0 to 1.
+    /// What the window has beside whole packets, -0.5 to 0.5.
     part_pkts: f64,
     rtt: Time,
 }
@@ -107,16 +107,22 @@ impl Prague {
         self.renew_alpha(ack.now);
     }
 
-    /// Sets the window to a number of packets that need not be whole.
+    /// Sets the window to a number of packets that need not be whole. The nearest whole number is sent: cut
+    /// off, it would be half a packet less on average (section 2.4.2, rounding bias).
     fn set_window(&mut self, window: &mut Window, pkts: f64) {
         let pkts = pkts.max(f64::from(LEAST_WINDOW_PKTS));
-        window.set_cwnd(pkts as u32);
-        self.part_pkts = (pkts - f64::from(window.cwnd_pkts)).clamp(0.0, 1.0);
+        window.set_cwnd((pkts + 0.5) as u32);
+        self.part_pkts = (pkts - f64::from(window.cwnd_pkts)).clamp(-0.5, 0.5);
+    }
+
+    /// The window with its part of a packet.
+    fn window_pkts(&self, window: &Window) -> f64 {
+        f64::from(window.cwnd_pkts) + self.part_pkts
     }
 
     /// A packet for each window of unmarked ones, or its part where round trips are short.
     fn grow(&mut self, window: &mut Window, pkts: u32) {
-        let real_pkts = f64::from(window.cwnd_pkts) + self.part_pkts;
+        let real_pkts = self.window_pkts(window);
         let ratio = self.rtt.as_seconds() / self.virtual_rtt().as_seconds();
         let scale = if ratio.is_finite() {
             ratio * ratio
@@ -135,18 +141,19 @@ impl Prague {
         }
         self.cut = Some(now);
         let alpha = self.alpha.unwrap_or(FIRST_ALPHA);
-        let real_pkts = f64::from(window.cwnd_pkts) + self.part_pkts;
+        let real_pkts = self.window_pkts(window);
         self.set_window(window, real_pkts * (1.0 - alpha / 2.0));
         window.ssthresh_pkts = window.cwnd_pkts;
     }
 
-    fn pace(&self, window: &mut Window, srtt: Option<Time>) {
+    fn pace(&self, window: &mut Window, in_flight_pkts: u32, srtt: Option<Time>) {
         let Some(srtt) = srtt.filter(|srtt| *srtt > Time::ZERO) else {
             return;
         };
         let is_early = window.cwnd_pkts < window.ssthresh_pkts / 2;
         let windows = if is_early { 2.0 } else { 1.0 };
-        let bytes = f64::from(window.cwnd_pkts) * f64::from(window.mss_bytes);
+        let pkts = self.window_pkts(window).max(f64::from(in_flight_pkts));
+        let bytes = pkts * f64::from(window.mss_bytes);
         let rate = windows * bytes / srtt.as_seconds();
         window.pacing_rate_bytes_per_s = Window::bounded_rate_bytes_per_s(rate);
     }
@@ -172,7 +179,7 @@ impl Controller for Prague {
     }
 
     fn init(&mut self, window: &mut Window, snapshot: &Snapshot) {
-        self.pace(window, snapshot.srtt);
+        self.pace(window, snapshot.in_flight_pkts, snapshot.srtt);
     }
 
     /// Marks count in every state.
@@ -194,7 +201,7 @@ impl Controller for Prague {
                 self.grow(window, pkts);
             }
         }
-        self.pace(window, ack.srtt);
+        self.pace(window, ack.in_flight_pkts, ack.srtt);
     }
 
     fn on_loss(&mut self, window: &mut Window, _snapshot: &Snapshot) {
@@ -265,7 +272,7 @@ mod tests {
 
     #[test]
     fn marks_take_half_of_alpha_at_once_and_losses_half() {
-        for (alpha, left) in [(1.0, 50), (0.5, 75), (0.03, 98), (0.0, 100)] {
+        for (alpha, left) in [(1.0, 50), (0.5, 75), (0.04, 98), (0.0, 100)] {
             let mut prague = prague();
             prague.alpha = Some(alpha);
             let mut window = window(100, 1448);
@@ -284,6 +291,20 @@ mod tests {
         let exact = 40.0 * libm::pow(0.985, 10.0);
         let real = f64::from(window.cwnd_pkts) + prague.part_pkts;
         assert!((real - exact).abs() < 1e-9, "{real}");
+    }
+
+    /// From 40 to 41 in hundredths: on average what is sent is the window.
+    #[test]
+    fn whole_packets_are_neither_more_nor_less_than_the_window() {
+        let (mut prague, mut window) = (prague(), window(40, 1448));
+        let mut excess_pkts = 0.0;
+        for hundredths in 0..100 {
+            let pkts = 40.0 + f64::from(hundredths) / 100.0;
+            prague.set_window(&mut window, pkts);
+            assert!((prague.window_pkts(&window) - pkts).abs() < 1e-9);
+            excess_pkts += f64::from(window.cwnd_pkts) - pkts;
+        }
+        assert!((excess_pkts / 100.0).abs() < 0.01, "{excess_pkts}");
     }
 
     /// A window of acknowledgements without a mark makes it a packet larger, one with marks on a half
@@ -317,9 +338,9 @@ mod tests {
             let real = f64::from(window.cwnd_pkts) + prague.part_pkts;
             assert!((real - 100.0 - grown).abs() < 0.01, "{rounds}: {real}");
         }
-        for (rounds, left) in [(500, 50), (499, 25)] {
+        for (rounds, left) in [(500, 48), (499, 24)] {
             let mut prague = prague();
-            let mut window = window(100, 1448);
+            let mut window = window(96, 1448);
             (prague.rounds, prague.rtt, prague.alpha) = (rounds, ms(5), Some(1.0));
             prague.cut(&mut window, ms(100));
             prague.cut(&mut window, ms(110));
@@ -387,10 +408,12 @@ mod tests {
     #[test]
     fn a_window_is_paced_over_a_round_trip() {
         let (prague, mut window) = (prague(), window(10, 1000));
-        prague.pace(&mut window, Some(ms(100)));
+        prague.pace(&mut window, 0, Some(ms(100)));
         assert_eq!(window.pacing_rate_bytes_per_s, 100_000);
+        prague.pace(&mut window, 15, Some(ms(100)));
+        assert_eq!(window.pacing_rate_bytes_per_s, 150_000);
         window.ssthresh_pkts = 1000;
-        prague.pace(&mut window, Some(ms(100)));
+        prague.pace(&mut window, 0, Some(ms(100)));
         assert_eq!(window.pacing_rate_bytes_per_s, 200_000);
     }
 }

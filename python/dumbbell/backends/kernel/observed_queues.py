@@ -20,8 +20,6 @@ _MORE_THAN_MEAN = 1.2
 """Upper bound of a random flow's packet count, relative to its mean."""
 
 _NOT_ECT = "not-ect"
-_MOST_TOLD_APART = 2**15
-"""Datagrams of a flow: half of all IP identifications, which other flows of its host use too."""
 
 
 def watched_queues(resolved: Resolved) -> set[int]:
@@ -29,8 +27,7 @@ def watched_queues(resolved: Resolved) -> set[int]:
 
     These are the queues to be captured, those where packet times do not follow from a schedule, and
     those of ECN-capable datagrams: a discipline's own counter also counts marks of packets that
-    have one already (``dualpi2``: by p' and then by the step; net/sched/sch_dualpi2.c). Of flows
-    with more datagrams than IP identifications tell apart the counter has to do.
+    have one already (``dualpi2``: by p' and then by the step; net/sched/sch_dualpi2.c).
     Times do follow (guest/src/paths.rs) if a schedule of ours sends (neither TCP nor irtt nor a
     program), only one queue on the path delays packets, and nothing is lost or changes on the path.
     """
@@ -61,9 +58,7 @@ def _waits_for_answers(sender: Sender) -> bool:
 
 
 def _may_be_marked(sender: Sender) -> bool:
-    if not isinstance(sender, Flow) or sender.mapping.get("ecn", _NOT_ECT) == _NOT_ECT:
-        return False
-    return _most_sent_packets(sender) <= _MOST_TOLD_APART
+    return isinstance(sender, Flow) and sender.mapping.get("ecn", _NOT_ECT) != _NOT_ECT
 
 
 def _is_of_irtt(sender: Sender) -> bool:
