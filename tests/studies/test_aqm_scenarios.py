@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -39,19 +40,35 @@ def flows_of(scenario: str) -> dict[str, dict[str, Any]]:
     return {each["name"]: each for each in resolved["flows"]}
 
 
-def test_scenarios_are_those_of_the_suite_for_ns_3() -> None:
-    """Numbers of Deepak, Shravya and Tahiliani (WNS3 2017), by section of RFC 7928."""
+def test_transports_are_those_of_section_5() -> None:
     reno = flows_of("5.1.1 one Reno flow")["flow"]["tcp"]
     assert (reno["congestion_control"], reno["initial_window_pkts"]) == ("reno", 3)
-    short = flows_of("5.1.2 transfers of 100 packets")["short"]
-    assert (
-        short["source"]["size"]["value"] == 100 * 1448 and short["tcp"]["initial_window_pkts"] == 10
-    )
+    for window in (3, 10):
+        both = flows_of(f"5.1.2 transfers of 60 packets, window of {window}")
+        # More than 10 packets and less than 100, when the other flow is past its slow start.
+        assert both["short"]["source"]["size"]["value"] == 60 * 1448
+        assert both["short"]["tcp"]["initial_window_pkts"] == window
+        assert both["short"]["start_ns"] == both["flow"]["start_ns"] + 10_000_000_000
     shares = [
         8 * 1442 / flows_of(f"5.3 UDP of {words}")["udp"]["source"]["gap"]["mean"] / 10e6
         for words in ("120 %", "80 % and Reno")
     ]
     assert shares == pytest.approx([1.2, 0.8], abs=0.02)
+
+
+def test_bursts_and_mixes_have_the_flows_of_figure_2_and_of_section_9() -> None:
+    cases = {
+        name: Counter(each.rstrip("-0123456789") for each in flows_of(name))
+        for name in scenarios.scenarios()
+        if name.startswith(("7.2", "9."))
+    }
+    of = [(each["video"], each["web"], each["cbr"], each["flow"]) for each in cases.values()]
+    assert of[:4] == [(0, 6, 1, 0), (0, 6, 1, 1), (1, 6, 1, 0), (1, 6, 1, 1)]
+    mix, both_ways = list(cases.values())[4:]
+    assert mix == {"flow": 5, "web": 36, "voice": 1, "heard": 1, "cbr": 1, "video": 1, "chatter": 1}
+    assert both_ways["flow"] == both_ways["back"] == scenarios.at_level(0.036)
+    web = flows_of("7.2 web and CBR")["web-1"]
+    assert web["tcp"]["initial_window_pkts"] == 10 and web["source"]["size"]["low"] == 1024
 
 
 @pytest.mark.parametrize("rtt_ms", [5, 20, 560])
@@ -83,7 +100,7 @@ def test_levels_and_capacity_vary_in_steps_of_20_s_and_of_a_tenth() -> None:
 
 
 def test_both_directions_go_through_the_discipline() -> None:
-    link = scenarios.experiment("9.2 both ways", "fq_pie", seed=1).resolved()["links"][-1]
+    link = scenarios.experiment("9.2 mild, both ways", "fq_pie", seed=1).resolved()["links"][-1]
     assert link["forward"]["qdisc"] == link["reverse"]["qdisc"]
     assert link["forward"]["rate_bps"] == link["reverse"]["rate_bps"] == 10_000_000
 

@@ -44,7 +44,7 @@ LEVELS = {"8.2.2 mild": 0.036, "8.2.3 medium": 0.081, "8.2.4 heavy": 0.114}
 """Flows per packet of pipe and buffer; losses of 0.1, 0.5 and 1 % of Reno: p = (0.87 n/W)^2."""
 HERO, CATEGORIES = "8.2.4 heavy congestion", ("category-1", "category-2")
 LINE: dict[str, Any] = {"rtt_ms": 100, "rate": "10mbit", "length_s": 70, "warm_up_s": 10}
-DRAWN = ("8.2.2 mild congestion", HERO, "7.2 web, CBR, video and Reno", "9.2 both ways")
+DRAWN = ("8.2.2 mild congestion", HERO, "7.2 web, CBR, video and Reno", "9.2 mild, both ways")
 
 
 def at_level(level: float) -> int:
@@ -62,24 +62,19 @@ def scenarios() -> dict[str, dict[str, Any]]:
     """Return the flows of each scenario, with other keys of `one_line`."""
     reno = partial(greedy, "reno", initial_window=3)
     mild, medium, heavy = map(at_level, LEVELS.values())
-    short = {"source": {"kind": "closed_loop", "size": "144800B", "think": "2s"}}
-    object_ = {"kind": "closed_loop", "size": "exponential 10kB", "think": "exponential 1s"}
+    short = {"source": {"kind": "closed_loop", "size": "86880B", "think": "2s"}, "start": "10s"}
+    object_ = {"kind": "closed_loop", "size": "uniform 1kB 19kB", "think": "exponential 1s"}
     web = greedy("reno", "web", count=6, initial_window=10) | {"source": object_}
     cbr = udp("cbr", kind="cbr", rate="50pps", size="200B")
+    voice, back = cbr | {"name": "voice"}, {"from": "receiver", "to": SENDER}
     video = udp("video", kind="bursts", gap="1s", packets=30, size="1400B")
     poisson = partial(udp, "udp", kind="poisson", size="1400B")
     first, second = (partial(reno, name) for name in CATEGORIES)
-    capacity = {
-        f"8.2.6 capacity, {words}": {"flows": [reno(count=2)], "rate": "100mbit", "changes": [
-            {"at": f"{n * step:g}s", "rate": f"{10 if n % 2 else 100}mbit"}
-            for n in range(1, round(70 / step))
-        ]} for words, step in (("every 20 s", 20), ("every 0.1 s", 0.1))
-    }  # fmt: skip
     return {
         "5.1.1 one Reno flow": {"flows": [reno()]},
-        "5.1.2 transfers of 100 packets": {
-            "flows": [reno(), greedy("reno", "short", initial_window=10) | short]
-        },
+        **{f"5.1.2 transfers of 60 packets, window of {window}": {
+            "flows": [reno(), greedy("reno", "short", initial_window=window) | short],
+        } for window in (3, 10)},
         "5.2 one CUBIC flow": {"flows": [greedy("cubic", initial_window=3)]},
         "5.3 UDP of 120 %": {"flows": [poisson(rate="1050pps")]},
         "5.3 UDP of 80 % and Reno": {"flows": [reno(), poisson(rate="700pps")]},
@@ -87,10 +82,11 @@ def scenarios() -> dict[str, dict[str, Any]]:
         **{f"6.2 round trips of 100 and {rtt} ms": {
             "flows": [first(from_=FAR), second()], "rtt_ms": rtt, "far_rtt_ms": 100,
         } for rtt in (5, 20)},
-        "6.2 round trips of 100 and 560 ms": {
-            "flows": [first(), second(from_=FAR)], "far_rtt_ms": 560,
-        },
+        "6.2 round trips of 100 and 560 ms": {"flows": [first(), second(from_=FAR)],
+                                              "far_rtt_ms": 560},
+        "7.2 web and CBR": {"flows": [web, cbr]},
         "7.2 web, CBR and Reno": {"flows": [reno(), web, cbr]},
+        "7.2 web, CBR and video": {"flows": [web, cbr, video]},
         "7.2 web, CBR, video and Reno": {"flows": [reno(), web, cbr, video]},
         **{f"{name} congestion": {"flows": [reno(count=at_level(level))]}
            for name, level in LEVELS.items()},
@@ -98,9 +94,16 @@ def scenarios() -> dict[str, dict[str, Any]]:
             reno(count=mild), reno("more", count=medium - mild, start="30s"),
             reno("most", count=heavy - medium, start="50s"),
         ]},
-        **capacity,
-        "9.2 both ways": {"flows": [
-            reno(), reno("back") | {"from": "receiver", "to": SENDER}], "both_ways": True},
+        **{f"8.2.6 capacity, every {step:g} s": {
+            "flows": [reno(count=2)], "rate": "100mbit", "changes": [
+                {"at": f"{n * step:g}s", "rate": f"{10 if n % 2 else 100}mbit"}
+                for n in range(1, round(70 / step))
+            ]} for step in (20, 0.1)},
+        "9.1 traffic mix": {"both_ways": True, "flows": [
+            reno(count=5), web | {"count": 36}, voice, voice | back | {"name": "heard"}, cbr, video,
+        ]},
+        "9.2 mild, both ways": {
+            "flows": [reno(count=mild), reno("back", count=mild) | back], "both_ways": True},
     }  # fmt: skip
 
 
@@ -219,14 +222,13 @@ class AqmScenarios(Reproduction):
         least = min(means, key=lambda aqm: means[aqm])
         first = experiment(HERO, "pfifo", self.options.seed)
         return self.collected(
-            summary="A table of each scenario; nothing is claimed.",
+            summary="A table of each scenario; nothing is claimed.", hero="delay-8.2.4",
             answer=f"Under heavy congestion a packet waits {means['pfifo']:.0f} ms in a FIFO and "
             f"{means[least]:.1f} ms with {least}.",
             measured=f"Mean time at the bottleneck, {found.n} runs of 60 s. Used of the line: "
             f"{used[least]:.0f} % with {least}, {used['pfifo']:.0f} % with a FIFO.",
             so="What each discipline gives up for its delay is in the other tables.",
             done="Linux's TCP over 10 Mbit/s and 100 ms: 70 s a run, of which 10 are not counted.",
-            hero="delay-8.2.4",
             source="RFC 7928, sections 5 to 9", source_url="https://www.rfc-editor.org/rfc/rfc7928",
             notes=[f"Under mild, medium and heavy congestion the FIFO dropped {', '.join(lost)} %.",
                    *NOTES],
@@ -235,14 +237,12 @@ class AqmScenarios(Reproduction):
 
 
 NOTES = (
-    "Only the first pages of RFC 7928, with its contents, were at hand. What each scenario sends "
-    "is taken from its implementation for ns-3 (Deepak, Shravya and Tahiliani, WNS3 2017): initial "
-    "windows of 3, 100 packets with a window of 10 beside a greedy flow, UDP above the rate and of "
-    "80 % of it, LEDBAT beside Reno, round trips of 5 to 500 ms beside 100, 0.036, 0.081 and 0.114 "
-    "flows per packet, and 100 and 10 Mbit/s in turn, each for 20 or 0.1 s. Web (six users, "
-    "objects of 10 kB), video (30 datagrams each second), CBR and the flow the other way are ours.",
+    "What RFC 7928 leaves to the tester is ours: 10 Mbit/s, UDP of 120 and 80 % of it, transfers "
+    "of 60 packets every 2 s, LEDBAT++ in place of LEDBAT with a target of 5 ms, web objects of 1 "
+    "to 19 kB a second apart on each connection, CBR and voice of 50 packets of 200 bytes each "
+    "second, video of 30 that does not adapt. Two AQMs in a row (10.2) are not run.",
     "The levels of congestion are losses of 0.1, 0.5 and 1 % of Reno, the packets of path and "
-    "buffer being the window. In 8.2.5 each level lasts 20 s. A transfer opens a connection.",
+    "buffer being the window (8.2.1). In 8.2.5 each lasts 20 s. A transfer opens a connection.",
     "Disciplines have the defaults of tc, and pfifo, which has no AQM, a bandwidth-delay product "
     "of buffer. Nothing is ECN-capable, so dualpi2 has one of its queues to do with. RED of sfq is "
     "in each flow's queue: many flows fill its 127 packets without it.",
