@@ -30,8 +30,8 @@ from tcp_work import Work
 from virtual_kernel import kernel_to_time, tables_of_guest
 
 from dumbbell.backends import simulate
-from dumbbell.backends.kernel.traffic import MODULE
 from dumbbell.spec.fields import time_ns
+from dumbbell.spec.resolved import GuestKind
 
 GOAL = 5.0
 """How many times cheaper a packet is to be on the kernel than on ns-3."""
@@ -115,7 +115,7 @@ def cases(scale: float) -> list[tuple[Work, tuple[float | str, ...]]]:
 
 def by_kernel(kernel: Path, work: Work, pair: int) -> Sample:
     """A guest; its module is compiled beforehand."""
-    experiment = work.experiment.with_(guest=MODULE, seed=pair)
+    experiment = work.experiment.with_(guest=GuestKind.MODULE, seed=pair)
     _, start = tables_of_guest(kernel, experiment.with_(duration=START, sample_interval=START))
     tables, ended = tables_of_guest(kernel, experiment)
     return _sample(work, tables, ended.cpu_s, start.cpu_s)

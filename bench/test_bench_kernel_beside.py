@@ -15,7 +15,7 @@ import tcp_work
 from dumbbell.backends import simulate
 from dumbbell.backends.kernel import find_kernel
 from dumbbell.backends.kernel.backend import BACKEND
-from dumbbell.backends.kernel.traffic import MODULE
+from dumbbell.spec.resolved import GuestKind
 
 KERNEL = bench.Sample(100_000, 500, 95, cpu_s=1.0, start_cpu_s=0.2)
 NS3 = bench.Sample(100_000, 470, 94, cpu_s=6.0)
@@ -72,7 +72,7 @@ def test_kernel_and_simulator_do_the_same_work() -> None:
     if kernel is None:
         pytest.skip("the kernel in virtual time is not built")
     for each, _ in bench.cases(0.01):
-        BACKEND.check(each.experiment.with_(guest=MODULE).resolved_json())
+        BACKEND.check(each.experiment.with_(guest=GuestKind.MODULE).resolved_json())
     work = tcp_work.on_linux(tcp_work.bulk(100, 1))
     real, model = bench.by_kernel(kernel.path, work, 1), bench.by_simulator(work, 1)
     assert real.delivered_pkts == pytest.approx(model.delivered_pkts, rel=0.05)

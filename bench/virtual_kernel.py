@@ -38,9 +38,10 @@ from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.job import job
 from dumbbell.backends.kernel.programs import host_tools
 from dumbbell.backends.kernel.tables import read_result
-from dumbbell.backends.kernel.traffic import MODULE, traffic_module
+from dumbbell.backends.kernel.traffic import player_of
 from dumbbell.errors import DumbbellError
 from dumbbell.spec import Experiment
+from dumbbell.spec.resolved import GuestKind
 
 RTT_MS = 20
 FASTER_THAN_REAL_TIME = 3.0
@@ -174,7 +175,7 @@ def experiment(rate_mbps: int, duration_s: int, seed: int) -> Experiment:
 
 
 def run_ours(
-    kernel: Path, rate_mbps: int, duration_s: int, seed: int, guest: str = "process"
+    kernel: Path, rate_mbps: int, duration_s: int, seed: int, guest: GuestKind = GuestKind.PROCESS
 ) -> Sample:
     """Our guest; the module is compiled beforehand."""
     described = experiment(rate_mbps, duration_s, seed).with_(guest=guest)
@@ -185,16 +186,16 @@ def run_ours(
 def tables_of_guest(kernel: Path, described: Experiment) -> tuple[Mapping[str, Any], LaunchResult]:
     """What a guest recorded, and what it cost from boot to end; replication 0."""
     text = described.resolved_json()
-    module = traffic_module(described.resolved())
+    player = player_of(described.resolved())
     memory_mb = max(MEMORY_MB, BACKEND.check(text).memory_bytes // 2**20 + 1)
     with tempfile.TemporaryDirectory(prefix="dumbbell-bench-") as scratch:
         folder = Path(scratch)
         output = folder / "output"
         output.mkdir()
-        asked = job(text, 0, output, host_tools(), traffic_module=module)
+        asked = job(text, 0, output, host_tools(), player=player)
         (folder / "job.json").write_text(asked, encoding="utf-8")
         env = {"DUMBBELL_JOB": str(folder / "job.json")}
-        readable = [] if module is None else [module]
+        readable = [] if player.module is None else [player.module]
         ended = _launched(
             kernel, guest_program(), folder, text, env=env, readable=readable, memory_mb=memory_mb
         )
@@ -290,7 +291,7 @@ def measured(kernel: Path, rate_mbps: int, duration_s: int, pairs: int, iperf3: 
     ours: list[Sample] = []
     others: list[Sample] = []
     beside: dict[str, list[Sample]] = {BY_MODULE: [], SIMULATOR: []}
-    run_ours(kernel, rate_mbps, 1, 1, MODULE)  # compiles it
+    run_ours(kernel, rate_mbps, 1, 1, GuestKind.MODULE)  # compiles it
     for seed in range(1, pairs + 1):
         if not iperf3:
             ours.append(run_ours(kernel, rate_mbps, duration_s, seed))
@@ -300,7 +301,7 @@ def measured(kernel: Path, rate_mbps: int, duration_s: int, pairs: int, iperf3: 
         else:
             others.append(run_iperf3(kernel, rate_mbps, duration_s, seed))
             ours.append(run_ours(kernel, rate_mbps, duration_s, seed))
-        beside[BY_MODULE].append(run_ours(kernel, rate_mbps, duration_s, seed, MODULE))
+        beside[BY_MODULE].append(run_ours(kernel, rate_mbps, duration_s, seed, GuestKind.MODULE))
         beside[SIMULATOR].append(run_simulator(rate_mbps, duration_s, seed))
     return Row(rate_mbps, ours, others, beside)
 

@@ -49,6 +49,9 @@ pub struct Job {
     /// Kernel module that reads and writes for flows and probes; None if process 1 does.
     #[serde(default)]
     pub traffic_module: Option<PathBuf>,
+    /// Whether the run fails without that module; otherwise process 1 takes its place.
+    #[serde(default)]
+    pub requires_module: bool,
 }
 
 /// A congestion controller that is a kernel module.

@@ -112,6 +112,7 @@ fn run() -> Result<(), GuestError> {
     let mut records = traffic::Traffic::new(&job, &experiment, &hosts)?.run()?;
     controllers::keep_records(&job.controllers, &job.output)?;
     let told = records.programs.take();
+    let refused = records.module_refused.take();
     let report = report::Report::new(&job, &experiment, &records);
     let (release, version) = sys::kernel_release();
     let mut result = json!({
@@ -121,6 +122,9 @@ fn run() -> Result<(), GuestError> {
         "version": version,
         "unknown_queues": report.unknown_queues(),
     });
+    if let Some(refused) = refused {
+        result["module_refused"] = json!(refused);
+    }
     if let Some(told) = told {
         result["programs"] = told.ended;
         result["zero_wall_ns"] = json!(told.zero_wall_ns);

@@ -43,6 +43,8 @@ pub struct Records {
     pub own: OwnSamples,
     /// Packets at watched queues, by queue.
     pub passages: Vec<(usize, Vec<QueuedPacket>)>,
+    /// Why the traffic module could not be loaded, where process 1 took its place.
+    pub module_refused: Option<String>,
     /// Number of messages sent and received.
     pub events: u64,
     /// The largest delay of an action after its planned time.

@@ -119,8 +119,8 @@ impl<'a> Traffic<'a> {
             .poll
             .add(&traffic.timer, TOKEN_TIMER)
             .context(what)?;
-        if let Some(module) = &job.traffic_module {
-            let module = TrafficModule::load(module, &traffic.poll)?;
+        let refused = &mut traffic.records.module_refused;
+        if let Some(module) = TrafficModule::of_job(job, &traffic.poll, refused)? {
             let module = Rc::new(module);
             let probes = &experiment.probes;
             traffic.probes.use_module(Rc::clone(&module), probes);

@@ -4,6 +4,7 @@
 
 use crate::controllers;
 use crate::error::{ErrorContext, GuestError};
+use crate::job::Job;
 use crate::netlink;
 use crate::samples::{self, Item, SeenEnd};
 use crate::sys::{
@@ -71,8 +72,27 @@ pub struct Waited {
 }
 
 impl TrafficModule {
+    /// Loads the job's module, if it has one. If that fails and the job does not require the module, the
+    /// result is None and `refused` says why.
+    pub fn of_job(
+        job: &Job,
+        poll: &Poll,
+        refused: &mut Option<String>,
+    ) -> Result<Option<TrafficModule>, GuestError> {
+        let Some(module) = &job.traffic_module else {
+            return Ok(None);
+        };
+        match TrafficModule::load(module, poll) {
+            Err(error) if !job.requires_module => {
+                *refused = Some(error.to_string());
+                Ok(None)
+            }
+            loaded => loaded.map(Some),
+        }
+    }
+
     /// Loads it; `poll` has the other descriptors to wait for.
-    pub fn load(module: &Path, poll: &Poll) -> Result<TrafficModule, GuestError> {
+    fn load(module: &Path, poll: &Poll) -> Result<TrafficModule, GuestError> {
         let what = || format!("loading {}", module.display());
         controllers::print_faults()?;
         let file = File::open(module).context(what)?;

@@ -69,11 +69,12 @@ table! {
         "On the backend `kernel`, which one, as `dumbbell kernel build` named it: `6.1`, `6.12`, or \
          your own name. What the simulator models is Linux 6.1, whatever stands here.";
 
-        #[serde(default, skip_serializing_if = "Guest::is_process")]
-        guest: Guest = Guest::Process;
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        guest: Option<Guest> = None;
         "guest", Value::Words(&["process", "module"]), OrAbsent,
         "On the backend `kernel`, what reads and writes for flows and probes: a `process`, as on a real \
-         machine, or a `module` inside the kernel, which gives the same packets in less CPU time.";
+         machine, or a `module` inside the kernel, which gives the same packets in less CPU time. Without \
+         it the module, and the process where programs or `irtt` run or the kernel has no module.";
 
         #[serde(default, skip_serializing_if = "Option::is_none")]
         observe: Option<Vec<String>> = None;
@@ -119,20 +120,13 @@ fn is_false(value: &bool) -> bool {
 }
 
 /// Where the endpoints of TCP flows run inside a kernel.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Guest {
     /// In a process, as on a real machine.
-    #[default]
     Process,
     /// In a kernel module.
     Module,
-}
-
-impl Guest {
-    fn is_process(&self) -> bool {
-        *self == Guest::Process
-    }
 }
 
 /// A host or router.

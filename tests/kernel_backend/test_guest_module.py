@@ -20,6 +20,7 @@ from dumbbell.tables import Run
 
 pytestmark = [pytest.mark.kernel, pytest.mark.usefixtures("kernel", "modules")]
 
+GUESTS = ["process", "module", "module"]
 GREEDY = {"kind": "greedy"}
 BOTTLENECK = {"rate": "10mbit", "delay": "10ms", "qdisc": "pfifo limit 50"}
 
@@ -210,6 +211,10 @@ def test_captures_are_the_same_files() -> None:
 def test_a_run_says_which_it_was() -> None:
     experiment = SAME["beside UDP and ping"]
     process, module = by("process", experiment), by("module", experiment)
+    unasked = simulate(experiment, backend="kernel")
+    assert unasked.meta["digest"] == process.meta["digest"] == module.meta["digest"]
+    assert [run.meta["guest"] for run in (process, module, unasked)] == GUESTS
+    assert not any("guest_reason" in run.meta for run in (process, module, unasked))
     assert module.meta["flows_in_kernel"] == ["a", "u"]
     assert module.meta["probes_in_kernel"] == ["ping"]
     assert len(module.meta["versions"]["traffic_module_sha256"]) == 64
@@ -217,6 +222,41 @@ def test_a_run_says_which_it_was() -> None:
     assert "traffic_module_sha256" not in process.meta["versions"]
     assert "guest" not in experiment.resolved()
     assert experiment.with_(guest="module").resolved()["guest"] == "module"
+    assert experiment.with_(guest="process").resolved()["guest"] == "process"
+
+
+def test_beside_programs_it_is_the_process() -> None:
+    with_irtt = network(
+        link=BOTTLENECK, flows=[flow("a", source=GREEDY)], probes=[ping(kind="irtt")]
+    )
+    without = network(link=BOTTLENECK, flows=[flow("a", source=GREEDY)])
+    idle = network(link=BOTTLENECK)
+    players = [traffic.player_of(each.resolved()) for each in (with_irtt, without, idle)]
+    assert players[1].module is not None and not players[1].is_required
+    assert players[0].module is None and players[2].module is None
+    assert "irtt" in players[0].reason and "no flows" in players[2].reason
+
+
+def test_a_module_that_does_not_load_leaves_the_run_to_the_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is no module of Linux, so the guest's kernel refuses it."""
+    broken = tmp_path / "dumbbell_traffic.ko"
+    broken.write_bytes(b"of no kernel")
+    monkeypatch.setattr(traffic, "traffic_module_of", lambda kernel: broken)
+    traffic._usual_on.cache_clear()
+    try:
+        run = simulate(SAME["one cubic"], backend="kernel")
+        again = simulate(SAME["one cubic"], backend="kernel")
+        failures: list[Failure] = []
+        required = SAME["one cubic"].with_(guest="module")
+        assert not list(run_many([(required, 0)], backend="kernel", on_failure=failures.append))
+    finally:
+        traffic._usual_on.cache_clear()
+    assert run.meta["guest"] == "process" and "flows_in_kernel" not in run.meta
+    assert "did not load the module: loading" in run.meta["guest_reason"]
+    assert run.meta["digest"] == again.meta["digest"]
+    assert "dumbbell_traffic.ko" in failures[0].message
 
 
 def test_the_same_bytes_ten_times() -> None:
@@ -300,6 +340,14 @@ def test_one_that_does_not_compile_is_refused_with_the_compilers_words(
     try:
         with pytest.raises(SpecError, match="nothing") as refused:
             get_backend("kernel").check(SAME["one cubic"].with_(guest="module").resolved_json())
+        traffic._usual_on.cache_clear()
+        unasked = simulate(SAME["one cubic"], backend="kernel")
     finally:
         traffic._built.cache_clear()
+        traffic._usual_on.cache_clear()
     assert refused.value.path == "guest"
+    assert unasked.meta["guest"] == "process"
+    assert "no module for this kernel" in unasked.meta["guest_reason"]
+    assert "nothing" in unasked.meta["guest_reason"]
+    assert "traffic_module_sha256" not in unasked.meta["versions"]
+    assert unasked.meta["digest"] == by("process", SAME["one cubic"]).meta["digest"]

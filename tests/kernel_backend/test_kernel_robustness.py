@@ -44,6 +44,7 @@ x = []
 while 1: x.append(bytearray(10 ** 6))'"""
 EXPERIMENT = """
 duration = "20s"
+guest = "process"
 [[links]]
 a = "sender"
 b = "receiver"
@@ -55,7 +56,7 @@ to = "receiver"
 source = { kind = "poisson", rate = "200pps", size = "exponential 512B" }
 """
 
-BY_MODULE = EXPERIMENT.replace('duration = "20s"', 'duration = "20s"\nguest = "module"')
+BY_MODULE = EXPERIMENT.replace('guest = "process"', 'guest = "module"')
 TCP_BY_MODULE = BY_MODULE.replace(
     'source = { kind = "poisson", rate = "200pps", size = "exponential 512B" }',
     'transport = "tcp"\nsource = { kind = "greedy" }',

@@ -132,6 +132,7 @@ def test_what_they_were_made_with_is_recorded() -> None:
         "0010-registers-that-stay.patch",
         "0011-changes-of-memory-together.patch",
         "0012-faults-without-a-question.patch",
+        "0013-idle-without-a-call.patch",
     }
     patches = {patch.name for patch in recipe_for().patches}
     assert patches - later <= set(meta["patches_sha256"]) <= patches

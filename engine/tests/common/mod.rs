@@ -6,7 +6,7 @@ use dumbbell_engine::spec::law::Law;
 use dumbbell_engine::spec::source::{Renewal, Replay};
 use dumbbell_engine::spec::tcp::Tcp;
 use dumbbell_engine::spec::{
-    Ecn, Experiment, Flow, Guest, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Transport,
+    Ecn, Experiment, Flow, Host, Link, LinkEnd, Probe, ProbeKind, SizeAt, Source, Transport,
 };
 use dumbbell_tc::qdisc::Pfifo;
 
@@ -130,7 +130,7 @@ pub fn experiment(links: Vec<Link>, flows: Vec<Flow>, probes: Vec<Probe>) -> Exp
         timer_hz: 1000,
         observe: None,
         record_writes: false,
-        guest: Guest::Process,
+        guest: None,
         programs: Vec::new(),
         kernel: None,
         hosts,

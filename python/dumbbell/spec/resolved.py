@@ -20,6 +20,7 @@ import difflib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache, cached_property
 from typing import Any, Generic, TypeVar
 
@@ -31,8 +32,13 @@ T = TypeVar("T")
 
 USUAL_KERNEL = "6.1"
 """The default kernel, whose behaviour the simulator models."""
-USUAL_GUEST = "process"
-"""The default for who reads and writes for TCP flows on the kernel."""
+
+
+class GuestKind(StrEnum):
+    """What reads and writes for flows and probes on the kernel."""
+
+    PROCESS = "process"
+    MODULE = "module"
 
 
 class _Key(Generic[T]):
@@ -426,10 +432,10 @@ class Resolved(_View):
         return name
 
     @property
-    def guest(self) -> str:
-        """Who reads and writes for flows and probes on the kernel: `process` or `module`."""
-        guest: str = self.mapping.get("guest", USUAL_GUEST)
-        return guest
+    def guest(self) -> GuestKind | None:
+        """What reads and writes for flows and probes on the kernel; None: the backend decides."""
+        guest = self.mapping.get("guest")
+        return None if guest is None else GuestKind(guest)
 
     @property
     def hosts(self) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ from dumbbell.backends.kernel.programs import (
     program_hashes,
 )
 from dumbbell.backends.kernel.tables import read_result
-from dumbbell.backends.kernel.traffic import played_in_kernel, traffic_module, traffic_versions
+from dumbbell.backends.kernel.traffic import description_of_player, player_of, traffic_versions
 from dumbbell.backends.memory import MemoryLimit
 from dumbbell.errors import DumbbellError, FailureKind, RunError, SpecError
 from dumbbell.spec import Resolved
@@ -115,7 +115,7 @@ class Kernel:
         kernel_of(resolved)
         guest_program()
         built_modules(resolved_json)
-        traffic_module(resolved)
+        player_of(resolved)
         check_programs(resolved)
         host_tools(asked_tools(resolved))
         if runs_commands(resolved) and best_confinement().means is ConfinementMethod.NOTHING:
@@ -236,9 +236,9 @@ class _KernelBatch:
             login = program_login(resolved, output, readable)
         modules = built_modules(asked.resolved_json)
         readable = [*readable, *(path for path, _ in modules.values())]
-        reads_and_writes = traffic_module(resolved)
-        if reads_and_writes is not None:
-            readable = [*readable, reads_and_writes]
+        player = player_of(resolved)
+        if player.module is not None:
+            readable = [*readable, player.module]
         controllers = [
             {"module": str(path), "name": module.name, "flows": flows}
             for module, (path, flows) in modules.items()
@@ -248,7 +248,7 @@ class _KernelBatch:
             login=login,
             programs=programs,
             controllers=controllers,
-            traffic_module=reads_and_writes,
+            player=player,
         )
         job_file.write_text(text, encoding="utf-8")
         cost = self._backend.check(asked.resolved_json)
@@ -280,7 +280,7 @@ class _KernelBatch:
             "longest_lateness_ns": result.longest_lateness_ns,
             "unknown_queues": list(result.unknown_queues),
         }
-        meta |= played_in_kernel(resolved)
+        meta |= description_of_player(resolved, player, result.module_refused)
         tables, digest = result.tables, result.digest
         written = {CAPTURE: output / CAPTURE} if captures(resolved) else {}
         if programs is not None:

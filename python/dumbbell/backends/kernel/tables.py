@@ -26,6 +26,8 @@ class GuestResult:
         longest_lateness_ns: Largest delay of a host's action after its due time, in the guest's
             time: computing also takes time there.
         release: ``uname -r`` of the guest.
+        module_refused: Why the guest's kernel did not load the module for traffic; None if it did,
+            or had none.
         unknown_queues: Names of the queues whose packet times the hosts could not determine.
     """
 
@@ -34,6 +36,7 @@ class GuestResult:
     events: int
     longest_lateness_ns: int
     release: str
+    module_refused: str | None
     unknown_queues: tuple[str, ...]
 
 
@@ -63,6 +66,7 @@ def read_result(folder: Path) -> GuestResult | None:
         result["events"],
         result["latest_ns"],
         result["release"],
+        result.get("module_refused"),
         tuple(result["unknown_queues"]),
     )
 

@@ -65,6 +65,9 @@ def print_summary(run: Run, console: Console, summary: Summary | None = None) ->
     """The same as tables, without queues in which no packet waited."""
     numbers = summary_numbers(run, summary)
     console.print(Text(_headline(run)))
+    if reason := run.meta.get("guest_reason"):
+        sentence = f"a process, not the kernel's module, sends and receives: {reason}"
+        print_sentence(Text(sentence, style="dim"), console)
     # If only programs send, the description defines no load.
     if numbers["flows"] or "programs" not in numbers:
         _print_load(numbers["load"], console)
@@ -130,6 +133,7 @@ def _headline(run: Run) -> str:
         f"seed {asked.seed}, replication {run.replication}",
         f"{run.meta['events']} events",
         f"digest {run.meta['digest'][:12]}",
+        f"sent by a {run.meta['guest']}" if "guest" in run.meta else "",
     ]
     return ", ".join(part for part in parts if part)
 
