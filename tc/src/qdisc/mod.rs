@@ -17,6 +17,7 @@
 //! list given to the macro `qdiscs` below.
 
 mod bfifo;
+mod branch;
 pub mod cake;
 mod chain;
 mod change;
@@ -54,6 +55,7 @@ mod tbf;
 mod words;
 
 pub use bfifo::Bfifo;
+use branch::Branch;
 pub use cake::Cake;
 pub use choke::Choke;
 pub use codel::Codel;
@@ -171,26 +173,6 @@ trait Grammar: Sized + fmt::Display {
     /// Its filters, if it accepts filters.
     fn filters_mut(&mut self) -> Option<&mut Vec<Filter>> {
         None
-    }
-}
-
-/// A discipline in a class of another.
-struct Branch<'a> {
-    minor: u16,
-    child: &'a Qdisc,
-    /// Whether every packet goes into this class, the only one.
-    takes_every_packet: bool,
-}
-
-impl<'a> Branch<'a> {
-    /// The branches of a discipline with one class.
-    fn only(child: Option<&'a Qdisc>) -> Vec<Branch<'a>> {
-        let branch = |child| Branch {
-            minor: 1,
-            child,
-            takes_every_packet: true,
-        };
-        child.map(branch).into_iter().collect()
     }
 }
 
