@@ -465,3 +465,19 @@ def test_a_study_without_a_live_figure_shows_question_answer_and_figure_first(
     assert moved(found, json.loads(WITHOUT_LIVE.read_text(encoding="utf-8"))[str(width)]) == {}
     assert lies_under(page, "h1, header .answer, figure.hero figcaption") == []
     page.close()
+
+
+def test_a_leading_table_stands_before_the_figures_and_fits_a_phone(
+    browser: Browser, tmp_path: Path
+) -> None:
+    columns = ["rank", "holds", "does not hold", "not decided", "dominated in"]
+    row = ValueRow("highspeed", "", [Cell(words="10 to 11", order=(10, 11)), 101, 10, 2, 24])
+    league = ValueTable("The league", columns, [row], is_sortable=True, is_leading=True)
+    later = ValueTable("Numbers", ["wait"], [ValueRow("highspeed", "", [1.0])])
+    report = Report(study="league", title="League", summary="One", values=[later, league])
+    page, _ = opened(browser, write_report(report, tmp_path / "league"), 390)
+    assert page.locator("main > section").first.locator("h2").inner_text() == "The league"
+    assert page.locator("#values h3").all_inner_texts() == ["Numbers"]
+    table = page.locator(".leading .values")
+    assert table.evaluate("each => each.scrollWidth <= each.clientWidth")
+    page.close()
