@@ -21,7 +21,7 @@ from dumbbell.judge.kernel_check import check_on_kernel, deciding, margin_of
 from dumbbell.judge.page import dossier_report
 from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.tables import kernel_table, verdict_frame
-from dumbbell.judge.words import answer, how_measured, split_words
+from dumbbell.judge.words import answer, how_measured, outcome_words, split_words
 from dumbbell.report.folder import REPORT
 from small_dossiers import short_dossier
 
@@ -132,6 +132,9 @@ def test_a_disagreement_is_told_first_everywhere(checked: Dossier) -> None:
     assert [row.name for row in leading.rows] == [
         f"{each.section.reference} {each.expectation.statement}"
     ]
+    outcomes = [cell.words for cell in leading.rows[0].filled]
+    assert outcomes == [outcome_words(judged) for judged in each.judged]
+    assert set(outcomes) == {"holds", "does not hold"}
     assert every.title == "What the Linux kernel says"
     assert every.rows[0].filled[0].words == "yes"
     assert sum(row.filled[0].words == "yes" for row in every.rows) == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -31,6 +32,7 @@ from dumbbell.report import (
     Curve,
     Figure,
     IndexEntry,
+    IntervalRow,
     Opening,
     Report,
     Sample,
@@ -39,6 +41,7 @@ from dumbbell.report import (
     ValueTable,
     ecdf_chart,
     line_with_band,
+    points_with_interval,
     write_index,
     write_report,
 )
@@ -480,4 +483,15 @@ def test_a_leading_table_stands_before_the_figures_and_fits_a_phone(
     assert page.locator("#values h3").all_inner_texts() == ["Numbers"]
     table = page.locator(".leading .values")
     assert table.evaluate("each => each.scrollWidth <= each.clientWidth")
+    page.close()
+    # Also where the page begins with an answer and its picture.
+    drawn = Figure(
+        "hero", *points_with_interval([IntervalRow("a", 1.0, 0.5, 1.5)], x_title="x"), ""
+    )
+    report = replace(report, answer="It is one of 24", figures=[drawn])
+    page, _ = opened(browser, write_report(report, tmp_path / "answer"), 390)
+    tops = [page.locator(each).bounding_box() for each in (".leading", "#figure-hero")]
+    assert tops[0] is not None
+    assert tops[1] is not None
+    assert tops[0]["y"] < tops[1]["y"]
     page.close()
