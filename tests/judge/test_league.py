@@ -167,7 +167,7 @@ def test_a_suite_without_operating_points_shows_its_numbers_side_by_side() -> No
     assert "dominated in" not in league.columns
     assert len(sections.rows) == 1
     assert numbers.columns == ["1 BDP", "4 BDP"]
-    assert numbers.title == "coexist Beside CUBIC: goodput of the controller (Mbit/s)"
+    assert numbers.title == "coexist Beside CUBIC: goodput (Mbit/s)"
     assert [row.name for row in numbers.rows] == ["a", "b"]
     assert numbers.rows[0].filled[0].value == pytest.approx(20)
     assert numbers.rows[1].filled[1].words == "–"
