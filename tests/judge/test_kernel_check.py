@@ -21,7 +21,7 @@ from dumbbell.judge.kernel_check import check_on_kernel, deciding, margin_of
 from dumbbell.judge.page import dossier_report
 from dumbbell.judge.request import JudgeRequest
 from dumbbell.judge.tables import kernel_table, verdict_frame
-from dumbbell.judge.words import answer, how_measured, split_words
+from dumbbell.judge.words import answer, how_measured, outcome_words, split_words
 from dumbbell.report.folder import REPORT
 from small_dossiers import short_dossier
 
@@ -125,10 +125,19 @@ def test_a_disagreement_is_told_first_everywhere(checked: Dossier) -> None:
     assert how_measured(found).startswith("The Linux kernel contradicts the simulator in 1 of ")
     assert each.expectation.statement in split_words(found)[0]
     report = dossier_report(found, {})
-    first = report.values[0]
-    assert first.title == "What the Linux kernel says"
-    assert first.rows[0].filled[0].words == "yes"
-    assert sum(row.filled[0].words == "yes" for row in first.rows) == 1
+    leading, every = report.values[:2]
+    assert [table.title for table in report.values if table.is_leading] == [
+        "Where simulator and kernel decide differently"
+    ]
+    assert [row.name for row in leading.rows] == [
+        f"{each.section.reference} {each.expectation.statement}"
+    ]
+    outcomes = [cell.words for cell in leading.rows[0].filled]
+    assert outcomes == [outcome_words(judged) for judged in each.judged]
+    assert set(outcomes) == {"holds", "does not hold"}
+    assert every.title == "What the Linux kernel says"
+    assert every.rows[0].filled[0].words == "yes"
+    assert sum(row.filled[0].words == "yes" for row in every.rows) == 1
     assert report.notes[0].startswith("Simulator and kernel decide differently: ")
 
 

@@ -26,6 +26,7 @@ from dumbbell.judge.league import (
 )
 from dumbbell.judge.league_numbers import numbers_frame
 from dumbbell.judge.league_page import (
+    _Label,
     _labels,
     answer,
     latex_text,
@@ -166,7 +167,7 @@ def test_a_suite_without_operating_points_shows_its_numbers_side_by_side() -> No
     assert "dominated in" not in league.columns
     assert len(sections.rows) == 1
     assert numbers.columns == ["1 BDP", "4 BDP"]
-    assert numbers.title == "coexist Beside CUBIC: goodput of the controller (Mbit/s)"
+    assert numbers.title == "coexist Beside CUBIC: goodput (Mbit/s)"
     assert [row.name for row in numbers.rows] == ["a", "b"]
     assert numbers.rows[0].filled[0].value == pytest.approx(20)
     assert numbers.rows[1].filled[1].words == "–"
@@ -200,12 +201,24 @@ def test_labels_of_close_points_are_one_and_none_lies_on_another() -> None:
     apart = point("apart", 20.0, 70.0)
     points = [left, right, near, twin, under, apart]
     assert _labels(points, points) == {
-        "left": "left",
-        "right": "right",
-        "near": "near and twin",
-        "apart": "apart",
+        "left": _Label("left"),
+        "right": _Label("right", is_left=True),
+        "near": _Label("near and twin"),
+        "apart": _Label("apart"),
     }
-    assert _labels([left], [left]) == {"left": "left"}
+    assert _labels([left], [left]) == {"left": _Label("left")}
+
+
+def test_labels_stay_in_the_panel() -> None:
+    def at(wait: float, *names: str) -> list[dict[str, Any]]:
+        return [{"controller": name, "wait": wait, "busy": 50.0} for name in names]
+
+    ends = [*at(0.0, "a"), {"controller": "z", "wait": 100.0, "busy": 100.0}]
+    few, many = at(90.0, "westwood", "scalable"), at(40.0, "highspeed", "westwood", "scalable")
+    assert _labels([*ends, *few], [*ends, *few])["westwood"] == _Label(
+        "westwood and scalable", is_left=True
+    )
+    assert _labels([*ends, *many], [*ends, *many])["highspeed"] == _Label("highspeed and 2 others")
 
 
 def test_all_controllers_of_the_simulator_but_one_that_controls_nothing() -> None:

@@ -76,6 +76,12 @@ def test_runs_are_as_long_as_those_of_run_tests() -> None:
     }
 
 
+def test_the_figure_of_coexist_has_the_goodput_of_both_flows() -> None:
+    labels = [each.label for each in trial("coexist").expectations]
+    assert labels[:4] == ["0.1 BDP", "CUBIC, 0.1 BDP", "1 BDP", "CUBIC, 1 BDP"]
+    assert len(set(labels)) == len(labels) == 12
+
+
 def test_marks_are_asked_for_by_both_ends_and_codel_drops_nothing_itself() -> None:
     document = trial("ecn_bulk").document
     assert document["flows"][0]["tcp"]["ecn"] is True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Literal
 
@@ -31,6 +32,7 @@ from dumbbell.report import (
     Curve,
     Figure,
     IndexEntry,
+    IntervalRow,
     Opening,
     Report,
     Sample,
@@ -39,6 +41,7 @@ from dumbbell.report import (
     ValueTable,
     ecdf_chart,
     line_with_band,
+    points_with_interval,
     write_index,
     write_report,
 )
@@ -464,4 +467,31 @@ def test_a_study_without_a_live_figure_shows_question_answer_and_figure_first(
     assert all(end < BANDS for _, end in found.values()), found
     assert moved(found, json.loads(WITHOUT_LIVE.read_text(encoding="utf-8"))[str(width)]) == {}
     assert lies_under(page, "h1, header .answer, figure.hero figcaption") == []
+    page.close()
+
+
+def test_a_leading_table_stands_before_the_figures_and_fits_a_phone(
+    browser: Browser, tmp_path: Path
+) -> None:
+    columns = ["rank", "holds", "does not hold", "not decided", "dominated in"]
+    row = ValueRow("highspeed", "", [Cell(words="10 to 11", order=(10, 11)), 101, 10, 2, 24])
+    league = ValueTable("The league", columns, [row], is_sortable=True, is_leading=True)
+    later = ValueTable("Numbers", ["wait"], [ValueRow("highspeed", "", [1.0])])
+    report = Report(study="league", title="League", summary="One", values=[later, league])
+    page, _ = opened(browser, write_report(report, tmp_path / "league"), 390)
+    assert page.locator("main > section").first.locator("h2").inner_text() == "The league"
+    assert page.locator("#values h3").all_inner_texts() == ["Numbers"]
+    table = page.locator(".leading .values")
+    assert table.evaluate("each => each.scrollWidth <= each.clientWidth")
+    page.close()
+    # Also where the page begins with an answer and its picture.
+    drawn = Figure(
+        "hero", *points_with_interval([IntervalRow("a", 1.0, 0.5, 1.5)], x_title="x"), ""
+    )
+    report = replace(report, answer="It is one of 24", figures=[drawn])
+    page, _ = opened(browser, write_report(report, tmp_path / "answer"), 390)
+    tops = [page.locator(each).bounding_box() for each in (".leading", "#figure-hero")]
+    assert tops[0] is not None
+    assert tops[1] is not None
+    assert tops[0]["y"] < tops[1]["y"]
     page.close()

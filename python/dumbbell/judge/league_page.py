@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
@@ -32,6 +33,8 @@ _SHARE_OF_AXIS = 0.05
 """Points closer than this share of both axes get one label."""
 _CHARACTER_OF_AXIS, _LINE_OF_AXIS = 0.032, 0.06
 """Width and height of a label's character in the panel of a family, as shares of its axes."""
+_BESIDE_PANEL = 0.15
+"""How far a label may reach beyond the panel, as a share of its axis."""
 _MOST_NAMES = 3
 
 
@@ -56,8 +59,8 @@ def answer(league: League) -> str:
         return f"{told}."
     nowhere = f"{_listed(free)} {'is' if len(free) == 1 else 'are'}" if free else "none is"
     return (
-        f"{told}; by link utilization and queueing delay in {len(league.scenarios)} scenarios, "
-        f"{nowhere} dominated nowhere."
+        f"{told}; by link utilization and queueing delay in {len(league.scenarios)} scenarios "
+        f"without other controllers, {nowhere} dominated nowhere."
     )
 
 
@@ -237,6 +240,7 @@ def _tables(league: League, standings: Sequence[Standing]) -> Iterator[ValueTabl
         caption=f"{of}{f' and {len(league.scenarios)} scenarios' if dominated else ''}. A rank "
         "such as 2 to 5 is not decided further. Press a heading to sort.",
         is_sortable=True,
+        is_leading=True,
     )
     yield _by_section(league, standings)
     yield from number_tables(league, standings)
@@ -314,8 +318,14 @@ def _operating_points(scenario: Scenario, standings: Sequence[Standing]) -> Figu
     heights = _shares([each["busy"] for each in rows], [each["busy"] for each in rows])
     frame = pl.DataFrame(
         [
-            each | {"label": labels.get(each["controller"], ""), "is_low": height < _LINE_OF_AXIS}
+            each
+            | {
+                "label": label.text,
+                "is_left": label.is_left,
+                "is_low": height < _LINE_OF_AXIS,
+            }
             for each, height in zip(rows, heights, strict=True)
+            for label in [labels.get(each["controller"], _NO_LABEL)]
         ]
     )
     scale = alt.Scale(zero=False, nice=True)
@@ -336,10 +346,11 @@ def _operating_points(scenario: Scenario, standings: Sequence[Standing]) -> Figu
         ),
         # Above the highest points is the legend, below the lowest one the axis.
         *(
-            base.transform_filter(alt.datum.is_low == is_low)
-            .mark_text(align="left", dx=7, dy=dy, fontSize=11)
-            .encode(x, y, text="label:N")
+            base.transform_filter((alt.datum.is_low == is_low) & (alt.datum.is_left == is_left))
+            .mark_text(align="right" if is_left else "left", dx=-7 if is_left else 7, dy=dy)
+            .encode(x, y, text="label:N", size=alt.value(11))
             for is_low, dy in ((True, -7), (False, 10))
+            for is_left in (False, True)
         ),
     ).properties(width=FIGURE_WIDTH, height=FIGURE_HEIGHT)
     return Figure(
@@ -352,10 +363,24 @@ def _operating_points(scenario: Scenario, standings: Sequence[Standing]) -> Figu
     )
 
 
-def _labels(free: Sequence[Mapping[str, Any]], all_: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+@dataclass(frozen=True, slots=True)
+class _Label:
+    """The label of close points; it stands to their right unless `is_left`."""
+
+    text: str
+    is_left: bool = False
+
+
+_NO_LABEL = _Label("")
+
+
+def _labels(
+    free: Sequence[Mapping[str, Any]], all_: Sequence[Mapping[str, Any]]
+) -> dict[str, _Label]:
     """A label for the first of several close points, with the names of all of them.
 
-    A label that would lie on an earlier one is left out: the point's tooltip has the name.
+    It is shortened, or stands to the left, where it would leave the panel or lie on an earlier
+    label. If neither helps it is left out: the point's tooltip has the name.
     """
     place = {
         axis: _shares([each[axis] for each in free], [each[axis] for each in all_])
@@ -369,20 +394,33 @@ def _labels(free: Sequence[Mapping[str, Any]], all_: Sequence[Mapping[str, Any]]
                 break
         else:
             together.append([number])
-    labels: dict[str, str] = {}
+    labels: dict[str, _Label] = {}
     taken: list[tuple[float, float, float]] = []
     for group in together:
-        text = _listed([free[each]["controller"] for each in group])
-        left, height = place["wait"][group[0]], place["busy"][group[0]]
-        right = left + len(text) * _CHARACTER_OF_AXIS
-        is_over = (
-            left < end and begin < right and abs(height - other) < _LINE_OF_AXIS
-            for begin, end, other in taken
-        )
-        if not any(is_over):
-            labels[free[group[0]]["controller"]] = text
-            taken.append((left, right, height))
+        names = [free[each]["controller"] for each in group]
+        at, height = place["wait"][group[0]], place["busy"][group[0]]
+        for label in _candidates(names):
+            width = len(label.text) * _CHARACTER_OF_AXIS
+            begin, end = (at - width, at) if label.is_left else (at, at + width)
+            is_over = any(
+                begin < other_end and other_begin < end and abs(height - other) < _LINE_OF_AXIS
+                for other_begin, other_end, other in taken
+            )
+            if begin >= -_BESIDE_PANEL and end <= 1 + _BESIDE_PANEL and not is_over:
+                labels[names[0]] = label
+                taken.append((begin, end, height))
+                break
     return labels
+
+
+def _candidates(names: Sequence[str]) -> Iterator[_Label]:
+    """Labels of close points, the best first."""
+    texts = [_listed(names)]
+    if len(names) > _MOST_NAMES - 1:
+        texts.append(f"{names[0]} and {len(names) - 1} others")
+    for text in texts:
+        yield _Label(text)
+        yield _Label(text, is_left=True)
 
 
 def _shares(values: Sequence[float], all_: Sequence[float]) -> list[float]:

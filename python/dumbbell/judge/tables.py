@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import polars as pl
@@ -11,7 +12,7 @@ import polars as pl
 from dumbbell.compare.page import number_cell
 from dumbbell.compare.quantity import Quantity
 from dumbbell.judge.ccperf.rows import ccperf_tables
-from dumbbell.judge.dossier import KERNEL, Dossier, KernelCheck, SectionResult
+from dumbbell.judge.dossier import KERNEL, Compared, Dossier, KernelCheck, SectionResult
 from dumbbell.judge.harm import harm
 from dumbbell.judge.request import Depth
 from dumbbell.judge.suite import Suite
@@ -43,11 +44,13 @@ _LATEX = str.maketrans(
 
 
 def value_tables(dossier: Dossier) -> Iterator[ValueTable]:
-    """What the kernel says first, then one table per section, with harm and CCPerf's tables where
-    they are measured.
+    """What differs on the kernel, which leads the page, and all that the kernel says; then one
+    table per section, with harm and CCPerf's tables where they are measured.
     """
     several = len(dossier.backends) > 1
     if dossier.on_kernel is not None and dossier.on_kernel.compared:
+        if dossier.on_kernel.differing:
+            yield differing_table(dossier.on_kernel)
         yield kernel_table(dossier.on_kernel)
     for found in dossier.found:
         yield section_table(found, dossier.backends)
@@ -89,29 +92,60 @@ def section_table(found: SectionResult, backends: tuple[str, ...]) -> ValueTable
     )
 
 
+def differing_table(check: KernelCheck) -> ValueTable:
+    """The expectations that simulator and kernel decide differently; two columns fit a phone."""
+    return ValueTable(
+        title="Where simulator and kernel decide differently",
+        columns=["simulator", "kernel"],
+        rows=[
+            _row(each, [replace(number, words=outcome) for outcome, number in _in_both(each)])
+            for each in check.differing
+        ],
+        caption=f"{Depth.QUICK.replications} runs on the kernel; in brackets 95 % intervals of the "
+        "mean. Which of the two is right is open: do not rely on these findings.",
+        is_leading=True,
+    )
+
+
 def kernel_table(check: KernelCheck) -> ValueTable:
     """The deciding expectations in the simulator and on the kernel; those that differ first."""
-    rows = []
-    for each in check.compared:
-        quantity = Quantity.parse(each.expectation.quantity)
-        cells = [
-            cell
-            for judged, number in zip(each.judged, each.measured, strict=True)
-            for cell in (Cell(words=outcome_words(judged)), number_cell(quantity, number))
-        ]
-        statement = f"{each.section.reference} {each.expectation.statement}"
-        told = Cell(words="yes" if each.differs else "–")
-        rows.append(ValueRow(statement, quantity.measure.shown_unit[0] or "1", [told, *cells]))
     return ValueTable(
         title="What the Linux kernel says",
         columns=["differs", "outcome, sim", "sim", "outcome, kernel", "kernel"],
-        rows=rows,
+        rows=[
+            _row(
+                each,
+                [
+                    Cell(words="yes" if each.differs else "–"),
+                    *(
+                        cell
+                        for outcome, number in _in_both(each)
+                        for cell in (Cell(words=outcome), number)
+                    ),
+                ],
+            )
+            for each in check.compared
+        ],
         caption="One cell of each section, which decides it: that of the expectation which misses "
         "its threshold by most, or, where all hold, of the one closest to its threshold; relative "
         "to the threshold. A cell whose runs take minutes each on the kernel is passed over. "
         f"{Depth.QUICK.replications} runs on the kernel; in brackets 95 % "
         "intervals of the mean. Run one alone: SECTION-kernel.toml.",
     )
+
+
+def _in_both(each: Compared) -> list[tuple[str, Cell]]:
+    """Outcome and number of an expectation in the simulator, and on the kernel."""
+    quantity = Quantity.parse(each.expectation.quantity)
+    return [
+        (outcome_words(judged), number_cell(quantity, number))
+        for judged, number in zip(each.judged, each.measured, strict=True)
+    ]
+
+
+def _row(each: Compared, cells: Sequence[Cell]) -> ValueRow:
+    unit = Quantity.parse(each.expectation.quantity).measure.shown_unit[0] or "1"
+    return ValueRow(f"{each.section.reference} {each.expectation.statement}", unit, cells)
 
 
 def harm_table(found: SectionResult, backend: str) -> ValueTable:

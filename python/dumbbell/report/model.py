@@ -152,6 +152,7 @@ class ValueTable:
         caption: How the values were made, such as their sampling interval.
         is_folded: Whether the table is folded at first, as details of the table before it.
         is_sortable: Whether the reader can sort it by each column.
+        is_leading: Whether it stands before the figures, as the page's first evidence.
     """
 
     title: str
@@ -160,6 +161,7 @@ class ValueTable:
     caption: str = ""
     is_folded: bool = False
     is_sortable: bool = False
+    is_leading: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a row with the wrong number of cells."""

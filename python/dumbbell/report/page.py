@@ -100,7 +100,8 @@ def page_html(
             }
             for topology in report.topologies
         ],
-        values=report.values,
+        leading=[table for table in report.values if table.is_leading],
+        values=[table for table in report.values if not table.is_leading],
         figures=in_families([figure for figure in shown if figure is not hero]),
         loads=[_load(row) for row in report.loads],
         load_warnings=[row.what for row in report.loads if row.differs],

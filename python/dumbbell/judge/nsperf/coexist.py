@@ -31,6 +31,7 @@ def _trial(request: JudgeRequest) -> Trial:
                 "flow[cubic].goodput_bps",
                 above(f"{_MBIT / 10:g}mbit"),
                 where,
+                f"CUBIC, {bdp_words(bdps)}",
             ),
         ]
     document = {
@@ -53,7 +54,7 @@ COEXIST = Section(
     question="What does one flow get in three minutes beside one of CUBIC that has come 2 s "
     "before, at 50 Mbit/s and 30 ms?",
     trouble="beside CUBIC",
-    drawn=SectionFigure("goodput_bps", "goodput of the controller"),
+    drawn=SectionFigure("goodput_bps", "goodput"),
     trial=_trial,
     not_covered="More flows, and runs of more than three minutes.",
 )

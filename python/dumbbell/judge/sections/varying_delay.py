@@ -26,13 +26,14 @@ def _trial(request: JudgeRequest) -> Trial:
         Expectation(
             f"swings-{every}ms",
             f"{name} keeps the link 80 % busy where the delay of the path changes by 20 ms every "
-            f"{every} ms",
+            f"{told}",
             BUSY,
             at_least(0.8),
             {_CHANGES: _alternating_delay(every)},
-            f"every {every} ms",
+            f"every {told}",
         )
         for every in request.cells([500, 5000], [100])
+        for told in [f"{every / 1000:g} s" if every >= 1000 else f"{every} ms"]
     ]
     document = {
         "duration": "60s",
