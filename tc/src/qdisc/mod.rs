@@ -55,7 +55,6 @@ mod tbf;
 mod words;
 
 pub use bfifo::Bfifo;
-use branch::Branch;
 pub use cake::Cake;
 pub use choke::Choke;
 pub use codel::Codel;
@@ -87,6 +86,7 @@ pub use tbf::Tbf;
 use crate::nearest::nearest;
 use crate::notice::Notice;
 use crate::units::shortened;
+use branch::Branch;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use words::Words;
