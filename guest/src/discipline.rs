@@ -128,7 +128,8 @@ impl XStats {
     /// Sum over a discipline and its children.
     pub fn with(self, child: XStats) -> XStats {
         XStats {
-            dropped_by_algorithm: { self.dropped_by_algorithm }
+            dropped_by_algorithm: self
+                .dropped_by_algorithm
                 .wrapping_add(child.dropped_by_algorithm),
             marked: self.marked.wrapping_add(child.marked),
             miscounts_marks: self.miscounts_marks || child.miscounts_marks,
