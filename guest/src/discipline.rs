@@ -25,6 +25,10 @@ impl XStats {
             let bytes = xstats.get(at..at + 4)?;
             Some(u32::from_ne_bytes(bytes.try_into().expect("four bytes")))
         };
+        let u64_at = |at: usize| {
+            let bytes = xstats.get(at..at + 8)?;
+            Some(u64::from_ne_bytes(bytes.try_into().expect("eight bytes")))
+        };
         let nanoseconds = |at: usize| Some(1000 * u64::from(u32_at(at)?));
         Some(match kind {
             // tc_pie_xstats; the delay is in microseconds, whatever its comment says (sch_pie.c).
@@ -58,13 +62,9 @@ impl XStats {
                 marked: u32_at(12)?,
                 ..XStats::default()
             },
-            // tc_fq_qd_stats: marks above `ce_threshold`, the lower half of 64 bits.
+            // tc_fq_qd_stats: marks above `ce_threshold`, of which 32 bits count here as of the others.
             "fq" => XStats {
-                marked: u32_at(if cfg!(target_endian = "little") {
-                    80
-                } else {
-                    84
-                })?,
+                marked: u64_at(80)? as u32,
                 ..XStats::default()
             },
             // tc_fq_pie_xstats

@@ -13,6 +13,7 @@
 //!
 //! Its parameters are the changes (`cwnd_changes`).
 
+use super::window::LARGEST_PACING_RATE_BYTES_PER_S;
 use super::{Ack, Controller, Options, Phase, Snapshot, Window};
 use dumbbell_core::time::Time;
 use dumbbell_spec::tcp::CwndChange;
@@ -69,7 +70,8 @@ impl Controller for Manual {
         if let Some(srtt) = ack.srtt.filter(|srtt| *srtt > Time::ZERO) {
             let window_bytes = u128::from(window.cwnd_pkts) * u128::from(window.mss_bytes);
             let rate = window_bytes * PACING_PERCENT * PS_PER_S / 100 / u128::from(srtt.0);
-            window.pacing_rate_bytes_per_s = u64::try_from(rate).unwrap_or(u64::MAX - 1);
+            window.pacing_rate_bytes_per_s =
+                u64::try_from(rate).unwrap_or(LARGEST_PACING_RATE_BYTES_PER_S);
         }
     }
 

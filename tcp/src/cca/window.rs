@@ -3,6 +3,9 @@
 /// What `ssthresh_pkts` is before the first loss (`TCP_INFINITE_SSTHRESH`).
 pub const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
+/// The largest pacing rate. Larger ones come from measurements over too short an interval, or over none.
+pub const LARGEST_PACING_RATE_BYTES_PER_S: u64 = u64::MAX - 1;
+
 /// The window shared by a controller and its sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window {
@@ -79,10 +82,9 @@ impl Window {
         self.set_cwnd(self.cwnd_pkts.max(self.prior_cwnd_pkts));
     }
 
-    /// The nearest rate that a window can hold. What a measurement over too short an interval gives, or over
-    /// none, stays a number: an infinite rate would end in sums that overflow.
+    /// The nearest rate of whole bytes per second up to the largest one; 0 if it is no number.
     pub fn bounded_rate_bytes_per_s(bytes_per_s: f64) -> u64 {
-        (bytes_per_s as u64).min(u64::MAX - 1)
+        (bytes_per_s as u64).min(LARGEST_PACING_RATE_BYTES_PER_S)
     }
 
     /// Sets the congestion window, between 1 packet and the clamp.
@@ -118,8 +120,8 @@ mod tests {
     fn no_rate_is_infinite() {
         let bounded = Window::bounded_rate_bytes_per_s;
         assert_eq!(bounded(1.25e6), 1_250_000);
-        assert_eq!(bounded(f64::INFINITY), u64::MAX - 1);
-        assert_eq!(bounded(1e30), u64::MAX - 1);
+        assert_eq!(bounded(f64::INFINITY), LARGEST_PACING_RATE_BYTES_PER_S);
+        assert_eq!(bounded(1e30), LARGEST_PACING_RATE_BYTES_PER_S);
         assert_eq!(bounded(f64::NAN), 0);
     }
 
