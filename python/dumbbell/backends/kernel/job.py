@@ -38,7 +38,7 @@ from dumbbell.backends.kernel.tcp import (
     host_settings,
     route_options,
 )
-from dumbbell.backends.kernel.traffic import Player
+from dumbbell.backends.kernel.traffic import PROCESS, Player
 from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved
 from dumbbell.spec.fields import OVERHEADS_BYTES
@@ -119,7 +119,7 @@ def job(
     shell: Mapping[str, Any] | None = None,
     programs: Mapping[str, Any] | None = None,
     controllers: list[dict[str, Any]] | None = None,
-    player: Player | None = None,
+    player: Player = PROCESS,
 ) -> str:
     """The job file of one replication.
 
@@ -133,18 +133,17 @@ def job(
             description's traffic.
         programs: Job entries of the description's programs (`program_jobs`).
         controllers: Modules to load: path, name, flows.
-        player: What reads and writes for flows and probes; None is process 1.
+        player: What reads and writes for flows and probes.
     """
     resolved = json.loads(resolved_json)
     if has_traces(resolved):
         resolved = traces_as_changes(resolved, replication)
         resolved_json = json.dumps(resolved)
     made = _Job(resolved, tools, login)
-    module = None if player is None else player.module
     more = {
         **{"shell": shell, "programs": programs, "controllers": controllers},
-        "traffic_module": None if module is None else str(module),
-        "requires_module": player is not None and player.is_required,
+        "traffic_module": None if player.module is None else str(player.module),
+        "requires_module": player.is_required,
     }
     return made.to_json(resolved_json, replication, output, more)
 

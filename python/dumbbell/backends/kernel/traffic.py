@@ -54,6 +54,10 @@ class Player:
     reason: str = ""
 
 
+PROCESS: Final = Player(None)
+"""Process 1, as asked for."""
+
+
 def player_of(resolved: Mapping[str, Any]) -> Player:
     """What reads and writes for a description's flows and probes.
 
@@ -69,7 +73,7 @@ def player_of(resolved: Mapping[str, Any]) -> Player:
     """
     asked = Resolved(resolved)
     if asked.guest is GuestKind.PROCESS:
-        return Player(None)
+        return PROCESS
     if asked.guest is None:
         return _usual(asked)
     if not any(_played(asked).values()):
@@ -121,8 +125,8 @@ def description_of_player(
     if player.module is not None and refused is None:
         return {"guest": GuestKind.MODULE.value, **_played(Resolved(resolved))}
     reason = player.reason if refused is None else f"its kernel did not load the module: {refused}"
-    said = {"guest": GuestKind.PROCESS.value}
-    return {**said, "guest_reason": reason} if reason else said
+    guest = {"guest": GuestKind.PROCESS.value}
+    return {**guest, "guest_reason": reason} if reason else guest
 
 
 def _played(asked: Resolved) -> dict[str, list[str]]:
