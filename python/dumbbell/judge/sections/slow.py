@@ -11,22 +11,22 @@ from dumbbell.judge.sections.rfc9743 import RFC_9743
 def _trial(request: JudgeRequest) -> Trial:
     name = request.name
     expectations = []
-    for rate, told in request.cells(
+    for rate, shown in request.cells(
         [("128kbit", "128 kbit/s"), ("1mbit", "1 Mbit/s")], [("32kbit", "32 kbit/s")]
     ):
         where = {f"{LINK}.forward.rate": rate}
         expectations += [
             Expectation(
                 f"busy-{rate}",
-                f"{name} keeps a link of {told} 85 % busy or more",
+                f"{name} keeps a link of {shown} 85 % busy or more",
                 BUSY,
                 at_least(0.85),
                 where,
-                told,
+                shown,
             ),
             Expectation(
                 f"lost-{rate}",
-                f"{name} loses at most 10 % of its packets on a link of {told}",
+                f"{name} loses at most 10 % of its packets on a link of {shown}",
                 DROPPED,
                 at_most(0.1),
                 where,

@@ -26,14 +26,14 @@ def _trial(request: JudgeRequest) -> Trial:
         Expectation(
             f"swings-{every}ms",
             f"{name} keeps the link 80 % busy where the delay of the path changes by 20 ms every "
-            f"{told}",
+            f"{shown}",
             BUSY,
             at_least(0.8),
             {_CHANGES: _alternating_delay(every)},
-            f"every {told}",
+            f"every {shown}",
         )
         for every in request.cells([500, 5000], [100])
-        for told in [f"{every / 1000:g} s" if every >= 1000 else f"{every} ms"]
+        for shown in [f"{every / 1000:g} s" if every >= 1000 else f"{every} ms"]
     ]
     document = {
         "duration": "60s",
