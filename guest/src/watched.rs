@@ -1,8 +1,8 @@
 //! Derives the path of packets through a queue from observations at it.
 
-use crate::capture::{QueuedPacket, Source};
 use crate::irtt;
 use crate::job::Job;
+use crate::pairing::{QueuedPacket, Source};
 use crate::probes;
 use crate::replay::Crossing;
 use dumbbell_core::rate::Rate;

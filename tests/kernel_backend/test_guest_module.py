@@ -35,11 +35,12 @@ def networks(
     rate: str = "10mbit",
     changes: Sequence[dict[str, Any]] = (),
     loss: float = 0,
+    capture: bool = False,
     **keys: Any,
 ) -> Experiment:
     given = {"duration": "4s", "sample_interval": "100ms", "flows": list(flows), **keys}
     link = {**BOTTLENECK, "qdisc": qdisc, "rate": rate, "record_packets": True}
-    link |= {"changes": list(changes), "loss": loss}
+    link |= {"changes": list(changes), "loss": loss, "capture": capture}
     return network(link=link, **given)
 
 
@@ -95,7 +96,7 @@ SAME = {
     "long enough for rare orders of clock and interrupt": networks(
         flow("a", source=GREEDY), duration="20s", sample_interval="30ms"
     ),
-    "rings that fill up": networks(
+    "more packets than are recorded before process 1 reads them": networks(
         flow("a", source=GREEDY), qdisc="pfifo limit 200", rate="100mbit", duration="3s"
     ),
     "samples of cake while flows come and go": networks(
@@ -195,17 +196,32 @@ def test_linux_6_12_gives_the_packets_of_its_process(which: str) -> None:
     assert module.meta["digest"] == process.meta["digest"]
 
 
-def test_captures_are_the_same_files() -> None:
-    captured = network(
-        link={**BOTTLENECK, "rate": "50mbit", "qdisc": "fq_codel", "capture": True},
-        duration="2s",
-        flows=[flow("a", source=GREEDY)],
-    )
+@pytest.mark.parametrize(
+    "captured",
+    [
+        network(
+            link={**BOTTLENECK, "rate": "50mbit", "qdisc": "fq_codel", "capture": True},
+            duration="2s",
+            flows=[flow("a", source=GREEDY)],
+        ),
+        networks(
+            flow("a", source=GREEDY),
+            backward(flow("b", source=LOOP)),
+            datagrams("u", {**EXPONENTIAL, "rate": "50pps", "size": "uniform 1B 20kB"}),
+            qdisc="red limit 400kb min 30kb max 90kb avpkt 1000 burst 55 ecn bandwidth 10mbit",
+            probes=[ping(interval="20ms")],
+            capture=True,
+        ),
+    ],
+    ids=["many packets", "packets of all kinds"],
+)
+def test_captures_are_the_same_files(captured: Experiment) -> None:
     # Numbers of ports and packets are the kernel's random ones.
     process, module = by("process", captured), by("module", captured)
     assert process.files.keys() == module.files.keys() and process.files
     for name, file in process.files.items():
         assert file.path.read_bytes() == module.files[name].path.read_bytes()
+    assert module.meta["digest"] == process.meta["digest"]
 
 
 def test_a_run_says_which_it_was() -> None:

@@ -2,7 +2,7 @@
 /*
  * Reads and writes of flows and probes inside the guest's kernel. Process 1 opens the sockets, draws
  * the traffic and reads the counters of TCP. This module does the work per packet while process 1
- * waits in an ioctl(2): see ends.c, datagrams.c and due.c.
+ * waits in an ioctl(2): see ends.c, datagrams.c, due.c and taps.c.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -29,6 +29,8 @@ static long control(struct file *file, unsigned int command, unsigned long argum
 		struct dumbbell_traffic_source source;
 		struct dumbbell_traffic_schedule schedule;
 		struct dumbbell_traffic_due due;
+		struct dumbbell_traffic_tap tap;
+		struct dumbbell_traffic_missed missed;
 		u32 fd;
 	} asked;
 	long result;
@@ -86,6 +88,15 @@ static long control(struct file *file, unsigned int command, unsigned long argum
 		result = 0;
 		tell_done(&asked.turn);
 		break;
+	case DUMBBELL_TRAFFIC_TAP:
+		result = add_tap(&asked.tap);
+		break;
+	case DUMBBELL_TRAFFIC_RECORDS:
+		result = fetch_records(&asked.fetch);
+		break;
+	case DUMBBELL_TRAFFIC_MISSED:
+		result = count_missed(&asked.missed);
+		break;
 	default:
 		result = -ENOTTY;
 	}
@@ -105,8 +116,15 @@ static int open_once(struct inode *inode, struct file *file)
 	return 0;
 }
 
+static int close(struct inode *inode, struct file *file)
+{
+	remove_taps();
+	return 0;
+}
+
 static const struct proc_ops proc_ops = {
 	.proc_open = open_once,
+	.proc_release = close,
 	.proc_ioctl = control,
 	.proc_lseek = noop_llseek,
 };
