@@ -2,12 +2,15 @@
 
 use crate::sys::Frame;
 use dumbbell_core::time::Time;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::collections::hash_map::Entry;
-use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddrV4;
 
 const ETHERNET_BYTES: usize = 14;
 const FRAGMENT_OFFSET: u16 = 0x1fff;
+/// In the same field: more fragments of the datagram follow.
+const MORE_FRAGMENTS: u16 = 0x2000;
 const CONGESTION_EXPERIENCED: u8 = 0b11;
 /// Number of IP identification values; between two hosts they then begin again (RFC 791 section 3.1).
 const NUMBERS: usize = 1 << 16;
@@ -24,6 +27,11 @@ struct Identity {
 }
 
 impl Identity {
+    /// Whether further fragments of its datagram follow.
+    fn has_more_fragments(self) -> bool {
+        (self.number >> 16) as u16 & MORE_FRAGMENTS != 0
+    }
+
     /// Identity of the segment behind one with this payload: the IP identification is one more, and the
     /// sequence number is in the lower half.
     fn next(self, payload_bytes: u32) -> Identity {
@@ -132,18 +140,25 @@ pub fn tcp_headers_bytes(frame: &Frame<'_>) -> Option<u32> {
     is_tcp.then_some(header as u32 + 4 * tcp_words)
 }
 
+/// Packets of one identity that have not departed: their places in `Pairing::passages` and ECN fields.
+struct Equals {
+    first: (usize, u8),
+    /// In the order they came. Mostly empty, for which it needs no memory.
+    others: VecDeque<(usize, u8)>,
+}
+
 /// Matches arrivals with departures; equal identities in order. Only one record is kept for a departed
 /// packet: all sightings of a minute at 100 Mbit/s would not fit memory.
 #[derive(Default)]
 pub struct Pairing {
     /// All packets that came, in this order.
     pub passages: Vec<QueuedPacket>,
-    /// Index in `passages` and ECN field of packets that have not departed.
-    waiting: HashMap<Identity, VecDeque<(usize, u8)>>,
+    /// Packets that have not departed.
+    waiting: FxHashMap<Identity, Equals>,
     /// Whether the queue flips bits of packets.
     finds_damaged: bool,
     /// Senders by addresses and IP identification, from first fragments.
-    datagrams: HashMap<(u64, u64), Source>,
+    datagrams: FxHashMap<(u64, u64), Source>,
 }
 
 impl Pairing {
@@ -190,8 +205,8 @@ impl Pairing {
 
     /// Bytes of the first waiting packet with this identity.
     fn waiting_bytes(&self, identity: &Identity) -> Option<u32> {
-        let (place, _) = self.waiting.get(identity)?.front()?;
-        Some(self.passages[*place].bytes)
+        let (place, _) = self.waiting.get(identity)?.first;
+        Some(self.passages[place].bytes)
     }
 
     /// A packet has come to the queue.
@@ -202,21 +217,33 @@ impl Pairing {
             // Only the first fragment has ports, and it arrives first.
             Source::Fragment(_) => self.datagrams.get(&datagram).copied(),
             known => {
-                self.datagrams.insert(datagram, known);
+                if identity.has_more_fragments() {
+                    self.datagrams.insert(datagram, known);
+                }
                 Some(known)
             }
         };
         let place = self.passages.len();
-        let equal = self.waiting.entry(identity).or_default();
-        // A packet that arrived before the identification wrapped and has not departed was dropped; otherwise
-        // it would be matched with this departure.
-        while equal
-            .front()
-            .is_some_and(|(before, _)| place - before >= NUMBERS)
-        {
-            equal.pop_front();
+        let this = (place, sighting.ecn);
+        match self.waiting.entry(identity) {
+            Entry::Vacant(none) => {
+                none.insert(Equals {
+                    first: this,
+                    others: VecDeque::new(),
+                });
+            }
+            Entry::Occupied(mut equals) => {
+                let equals = equals.get_mut();
+                equals.others.push_back(this);
+                // A packet that arrived before the identification wrapped and has not departed was dropped;
+                // otherwise it would be matched with this departure.
+                while place - equals.first.0 >= NUMBERS
+                    && let Some(next) = equals.others.pop_front()
+                {
+                    equals.first = next;
+                }
+            }
         }
-        equal.push_back((place, sighting.ecn));
         self.passages.push(QueuedPacket {
             arrived: sighting.at,
             taken: Time::NEVER,
@@ -232,19 +259,17 @@ impl Pairing {
             true => self.undamaged(sighting.identity),
             false => sighting.identity,
         };
-        let Entry::Occupied(mut equal) = self.waiting.entry(identity) else {
+        let Entry::Occupied(mut equals) = self.waiting.entry(identity) else {
             return; // it came before time zero
         };
-        let first = equal.get_mut().pop_front();
-        if equal.get().is_empty() {
-            equal.remove();
-        }
-        if let Some((place, ecn)) = first {
-            let passage = &mut self.passages[place];
-            passage.taken = sighting.at.max(passage.arrived);
-            let marked = sighting.ecn == CONGESTION_EXPERIENCED;
-            passage.marked = marked && ecn != CONGESTION_EXPERIENCED;
-        }
+        let (place, ecn) = match equals.get_mut().others.pop_front() {
+            Some(next) => std::mem::replace(&mut equals.get_mut().first, next),
+            None => equals.remove().first,
+        };
+        let passage = &mut self.passages[place];
+        passage.taken = sighting.at.max(passage.arrived);
+        let marked = sighting.ecn == CONGESTION_EXPERIENCED;
+        passage.marked = marked && ecn != CONGESTION_EXPERIENCED;
     }
 }
 
@@ -375,6 +400,29 @@ mod tests {
         let found = paired(&came, &[packet(0, 0, 70_000)]);
         assert_eq!(found[0].taken, Time::NEVER);
         assert_eq!(found[NUMBERS].taken, Time::from_ns(70_000));
+    }
+
+    #[test]
+    fn a_later_fragment_is_of_the_sender_of_the_first() {
+        let part = |number: u16, part: u16| {
+            let mut fragment = packet(number, 0, 5);
+            fragment.identity.number |= u64::from(part) << 16;
+            if part & FRAGMENT_OFFSET > 0 {
+                fragment.source = Source::Fragment(number);
+            }
+            fragment
+        };
+        let came = [
+            part(1, MORE_FRAGMENTS),
+            part(2, 0),
+            part(1, MORE_FRAGMENTS | 185),
+            part(2, 185),
+            part(1, 370),
+        ];
+        let found = paired(&came, &[]);
+        let sources: Vec<Source> = found.iter().map(|packet| packet.source).collect();
+        let first = came[0].source;
+        assert_eq!(sources, [first, first, first, Source::Fragment(2), first]);
     }
 
     /// Identifications begin again before the queue has sent what waits.
