@@ -82,9 +82,8 @@ impl Captures {
                 }
                 Points::Taps { module, .. } => {
                     let head_bytes = captured.map_or(0, |_| SNAP_BYTES);
-                    let first = 2 * watches.len();
-                    module.tap(first, devices[0], head_bytes)?;
-                    module.tap(first + 1, devices[1], head_bytes)?;
+                    let [copies, device] = devices;
+                    module.tap(2 * watches.len(), (copies, device), head_bytes)?;
                 }
             }
             watches.push(Watch {

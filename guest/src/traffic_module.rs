@@ -179,12 +179,18 @@ impl TrafficModule {
         })
     }
 
-    /// Lets it record what leaves a device of the network this process is in, with its number and at least
-    /// `head_bytes` bytes of each packet.
-    pub fn tap(&self, point: usize, device: u32, head_bytes: usize) -> Result<(), GuestError> {
+    /// Lets it record what comes to the queue of a device of the network this process is in (point `before`)
+    /// and what leaves it (the next point). The device that gets copies of what comes is named first. Of each
+    /// packet the headers are recorded that tell it apart, or `head_bytes` bytes if not 0.
+    pub fn tap(
+        &self,
+        before: usize,
+        devices: (u32, u32),
+        head_bytes: usize,
+    ) -> Result<(), GuestError> {
         self.kernel
-            .add_tap(point as u32, device, head_bytes as u32)
-            .context(|| "observing a device inside the kernel".to_owned())
+            .add_tap(before as u32, devices, head_bytes as u32)
+            .context(|| "observing a queue inside the kernel".to_owned())
     }
 
     /// The oldest records of packets, with their points, in the order in which they were seen; none when all

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -33,15 +34,12 @@ def networks(
     *flows: dict[str, Any],
     qdisc: str = "pfifo limit 50",
     rate: str = "10mbit",
-    changes: Sequence[dict[str, Any]] = (),
-    loss: float = 0,
-    capture: bool = False,
+    of_link: Mapping[str, Any] = MappingProxyType({}),
     **keys: Any,
 ) -> Experiment:
     given = {"duration": "4s", "sample_interval": "100ms", "flows": list(flows), **keys}
     link = {**BOTTLENECK, "qdisc": qdisc, "rate": rate, "record_packets": True}
-    link |= {"changes": list(changes), "loss": loss, "capture": capture}
-    return network(link=link, **given)
+    return network(link={**link, **of_link}, **given)
 
 
 def datagrams(name: str, source: dict[str, Any], **keys: Any) -> dict[str, Any]:
@@ -99,6 +97,25 @@ SAME = {
     "more packets than are recorded before process 1 reads them": networks(
         flow("a", source=GREEDY), qdisc="pfifo limit 200", rate="100mbit", duration="3s"
     ),
+    "super-packets that reach the queue, and leave it": networks(
+        flow("a", source=GREEDY),
+        backward(flow("b", source=LOOP)),
+        qdisc="fq_codel",
+        rate="100mbit",
+        of_link={"tso": True},
+        duration="2s",
+    ),
+    "packets that a policer drops after they were seen": networks(
+        flow("a", source=GREEDY),
+        datagrams("u", EXPONENTIAL),
+        of_link={"police": "police rate 4mbit burst 30kb drop"},
+    ),
+    "packets that are damaged": networks(
+        flow("a", source=GREEDY, tcp={"receive_window": "28960B"}),
+        datagrams("u", EXPONENTIAL),
+        qdisc="netem limit 100 corrupt 1%",
+        rate="inf",
+    ),
     "samples of cake while flows come and go": networks(
         flow("a", source=GREEDY, start="300ms", stop="2s"),
         flow("b", source=LOOP),
@@ -135,7 +152,7 @@ SAME = {
     "sources that are due at the same time, and a link that changes then": networks(
         *(datagrams(name, STEADY) for name in "uv"),
         probes=[ping(interval="5ms"), ping(name="second", kind="udp", interval="10ms", count=30)],
-        changes=[{"at": "1s", "rate": "2mbit"}, {"at": "2s", "rate": "20mbit"}],
+        of_link={"changes": [{"at": "1s", "rate": "2mbit"}, {"at": "2s", "rate": "20mbit"}]},
     ),
     "datagrams too short for their number": networks(
         datagrams("u", {**EXPONENTIAL, "size": "uniform 1B 6B"})
@@ -161,7 +178,7 @@ SAME = {
         flow("a", source=GREEDY),
         datagrams("u", EXPONENTIAL),
         qdisc="pie limit 200",
-        loss=0.001,
+        of_link={"loss": 0.001},
     ),
     "probes alone": networks(probes=[ping(interval="9ms"), ping(name="second", kind="udp")]),
 }
@@ -210,7 +227,7 @@ def test_linux_6_12_gives_the_packets_of_its_process(which: str) -> None:
             datagrams("u", {**EXPONENTIAL, "rate": "50pps", "size": "uniform 1B 20kB"}),
             qdisc="red limit 400kb min 30kb max 90kb avpkt 1000 burst 55 ecn bandwidth 10mbit",
             probes=[ping(interval="20ms")],
-            capture=True,
+            of_link={"capture": True},
         ),
     ],
     ids=["many packets", "packets of all kinds"],

@@ -12,10 +12,10 @@ const RECORD_BYTES: usize = 16;
 /// `struct dumbbell_traffic_tap`.
 #[repr(C)]
 struct Tap {
-    point: u32,
+    before: u32,
     device: u32,
+    copies: u32,
     head_bytes: u32,
-    unused: u32,
 }
 
 /// `struct dumbbell_traffic_missed`.
@@ -26,14 +26,20 @@ struct Missed {
 }
 
 impl InKernel {
-    /// From now on it records what leaves a device of the network this process is in, with the headers that
-    /// tell packets apart and at least so many bytes of each.
-    pub fn add_tap(&self, point: u32, device: u32, head_bytes: u32) -> io::Result<()> {
+    /// From now on it records what comes to the queue of a device of the network this process is in, of which
+    /// a filter makes copies for another device, and what leaves it: points `before` and the next one. It
+    /// records the headers that tell packets apart, or so many bytes if that is not 0.
+    pub fn add_tap(
+        &self,
+        before: u32,
+        (copies, device): (u32, u32),
+        head_bytes: u32,
+    ) -> io::Result<()> {
         let mut tap = Tap {
-            point,
+            before,
             device,
+            copies,
             head_bytes,
-            unused: 0,
         };
         self.control(request_number::<Tap>(30), &mut tap)
     }

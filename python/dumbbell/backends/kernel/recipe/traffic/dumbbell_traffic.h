@@ -178,15 +178,17 @@ struct dumbbell_traffic_item {
 /* Most bytes of a packet that are recorded because process 1 asks for them. */
 #define DUMBBELL_TRAFFIC_SNAP_BYTES 128
 
-/* Record what leaves a device of the network in which process 1 is. */
+/* Record what comes to and leaves the queue of a device of the network in which process 1 is. The first
+ * action of the device's filter copies what comes to another device. */
 struct dumbbell_traffic_tap {
-	__u32 point; /* number of the tap, in its records */
+	__u32 before; /* number of the point before the queue; the one behind it has the next number */
 	__u32 device; /* its index */
-	__u32 head_bytes; /* of each packet are recorded at least, if it has as many */
-	__u32 unused;
+	__u32 copies; /* index of the device that gets copies */
+	/* If not 0, so many of each packet are recorded at least, if it has as many, exactly as they are. */
+	__u32 head_bytes;
 };
 
-/* A packet that left, followed by its beginning from the Ethernet header on, filled up to a multiple
+/* A packet that came or left, followed by its beginning from the Ethernet header on, filled up to a multiple
  * of 8. */
 struct dumbbell_traffic_record {
 	__u64 at_ns; /* on the wall clock */
@@ -224,7 +226,7 @@ struct dumbbell_traffic_missed {
 /* Send datagrams that are due before an event of process 1; say what was done so far. */
 #define DUMBBELL_TRAFFIC_SEND _IOWR('D', 14, struct dumbbell_traffic_due)
 #define DUMBBELL_TRAFFIC_TELL _IOWR('D', 15, struct dumbbell_traffic_turn)
-/* Add a tap; fetch the oldest records, in the order of what was seen, as far as there is room (64 KiB hold
+/* Observe a queue; fetch the oldest records, in the order of what was seen, as far as there is room (64 KiB hold
  * some), and say how many bytes; count packets that were not recorded. */
 #define DUMBBELL_TRAFFIC_TAP _IOW('D', 30, struct dumbbell_traffic_tap)
 #define DUMBBELL_TRAFFIC_RECORDS _IOWR('D', 31, struct dumbbell_traffic_fetch)

@@ -116,15 +116,8 @@ static int open_once(struct inode *inode, struct file *file)
 	return 0;
 }
 
-static int close(struct inode *inode, struct file *file)
-{
-	remove_taps();
-	return 0;
-}
-
 static const struct proc_ops proc_ops = {
 	.proc_open = open_once,
-	.proc_release = close,
 	.proc_ioctl = control,
 	.proc_lseek = noop_llseek,
 };

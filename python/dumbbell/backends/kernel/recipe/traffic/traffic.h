@@ -62,7 +62,6 @@ int send_due(u64 now_ps, u64 before_ps, u64 before_order);
 /* taps.c */
 bool are_records_many(void);
 int add_tap(const struct dumbbell_traffic_tap *asked);
-void remove_taps(void);
 int count_missed(struct dumbbell_traffic_missed *asked);
 int fetch_records(struct dumbbell_traffic_fetch *asked);
 
