@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from kernel_samples import network, ping
+from kernel_samples import missed_in, network, ping
 
 from dumbbell.backends import Failure, get_backend, run_many, simulate
 from dumbbell.backends.kernel import traffic
@@ -359,6 +359,41 @@ def test_a_fault_in_the_module_ends_its_run_with_the_kernels_words(
     (failure,) = failures
     assert "panicked" in failure.message
     assert "serve_receiver" in failure.message or "serve_turns" in failure.message
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_queue_whose_packets_found_no_memory_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The memory for records is full long before process 1 would read them."""
+    sources = tmp_path / "traffic"
+    shutil.copytree(traffic._SOURCES, sources)
+    file = sources / "taps.c"
+    text = file.read_text(encoding="utf-8")
+    assert "#define MOST_PIECES 512UL\n" in text
+    file.write_text(text.replace("PIECES 512UL", "PIECES 1UL"), encoding="utf-8")
+    experiment = networks(
+        flow("a", source=GREEDY),
+        qdisc="pfifo limit 200",
+        rate="100mbit",
+        of_link={"capture": True},
+        duration="2s",
+    )
+    whole = by("module", experiment)
+    monkeypatch.setattr(traffic, "_SOURCES", sources)
+    traffic._built.cache_clear()
+    try:
+        run = by("module", experiment)
+    finally:
+        traffic._built.cache_clear()
+    assert whole.meta["unknown_queues"] == []
+    assert run.meta["unknown_queues"] == ["router->receiver"]
+    # All else is the same, and the capture says how many packets are not in it.
+    arrived = [each.column("queues", "arrived_pkts").tolist() for each in (whole, run)]
+    assert arrived[0] == arrived[1]
+    files = [each.files["capture.pcapng"].path for each in (whole, run)]
+    assert 1_000_000 < files[1].stat().st_size < files[0].stat().st_size
+    assert missed_in(files[0]) == [0, 0] and min(missed_in(files[1])) > 1000
 
 
 @pytest.mark.usefixtures("cache")

@@ -31,8 +31,8 @@
 /* Records are kept in pieces of memory, of which process 1 fetches whole ones. */
 #define PIECE_ORDER 4
 #define PIECE_BYTES (PAGE_SIZE << PIECE_ORDER)
-#define MOST_PIECES 512
-/* So many are kept for later when they were fetched. */
+#define MOST_PIECES 512UL
+/* So many are there from the beginning, and are kept when they were fetched. */
 #define SPARE_PIECES (2 * MANY_BYTES / PIECE_BYTES)
 /* Headers of Ethernet and IPv4 without options, and as much of what follows as process 1 looks at: the
  * length of TCP's header is in the 13th byte. */
@@ -86,6 +86,33 @@ bool are_records_many(void)
 
 /* --- recording ------------------------------------------------------------------------------- */
 
+static struct piece *new_piece(gfp_t flags)
+{
+	struct piece *piece = NULL;
+
+	if (piece_count < MOST_PIECES)
+		piece = (struct piece *)__get_free_pages(flags | __GFP_NOWARN, PIECE_ORDER);
+	if (piece) {
+		piece->used = 0;
+		piece_count++;
+	}
+	return piece;
+}
+
+/* Where packets are sent no memory may be waited for. */
+static int prepare_pieces(void)
+{
+	while (spare_count < min(SPARE_PIECES, MOST_PIECES)) {
+		struct piece *piece = new_piece(GFP_KERNEL);
+
+		if (!piece)
+			return -ENOMEM;
+		list_add(&piece->place, &spare);
+		spare_count++;
+	}
+	return 0;
+}
+
 static struct piece *add_piece(void)
 {
 	struct piece *piece = list_first_entry_or_null(&spare, struct piece, place);
@@ -95,14 +122,9 @@ static struct piece *add_piece(void)
 		spare_count--;
 		return piece;
 	}
-	if (piece_count == MOST_PIECES)
-		return NULL;
-	piece = (struct piece *)__get_free_pages(GFP_ATOMIC | __GFP_NOWARN, PIECE_ORDER);
-	if (!piece)
-		return NULL;
-	piece->used = 0;
-	list_add_tail(&piece->place, &pieces);
-	piece_count++;
+	piece = new_piece(GFP_ATOMIC);
+	if (piece)
+		list_add_tail(&piece->place, &pieces);
 	return piece;
 }
 
@@ -300,12 +322,14 @@ int add_tap(const struct dumbbell_traffic_tap *asked)
 {
 	struct net *net = current->nsproxy->net_ns;
 	struct tap *tap;
-	int error;
+	int error = list_empty(&taps) ? prepare_pieces() : 0;
 
 	BUILD_BUG_ON(DUMBBELL_TRAFFIC_SNAP_BYTES > U8_MAX);
 	BUILD_BUG_ON(ETH_HLEN + 60 + LOOKED_AT_BYTES > U8_MAX);
 	if (asked->head_bytes > DUMBBELL_TRAFFIC_SNAP_BYTES || asked->before >= U16_MAX)
 		return -EINVAL;
+	if (error)
+		return error;
 	tap = kzalloc(sizeof(*tap), GFP_KERNEL);
 	if (!tap)
 		return -ENOMEM;
