@@ -13,7 +13,7 @@ use std::path::Path;
 /// File name, which Python expects in the output folder.
 const NAME: &str = "capture.pcapng";
 /// Headers with all their options: Ethernet 14, IPv4 20 (Linux sends no options), TCP at most 60.
-const SNAP_BYTES: usize = 128;
+pub const SNAP_BYTES: usize = 128;
 
 /// A packet seen and not written yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

@@ -30,6 +30,7 @@ mod netlink;
 mod output;
 mod own_state;
 mod packet_scripts;
+mod pairing;
 mod paths;
 mod probes;
 mod programs;

@@ -1,8 +1,8 @@
 //! Raw measurements of a run on the kernel, from which tables are made.
 
-use crate::capture::QueuedPacket;
 use crate::messages::Datagram;
 use crate::netlink::QdiscCounters;
+use crate::pairing::QueuedPacket;
 use crate::probes::Echo;
 use crate::tcp_flow::TcpRecord;
 use dumbbell_core::own_samples::OwnSamples;

@@ -5,12 +5,14 @@ mod in_kernel;
 mod pages;
 mod ring;
 mod spawn;
+mod taps;
 mod tcp;
 
-pub use in_kernel::{Done, EndCount, InKernel, Next, Plan, PlannedDatagram, RingMarks, Turn};
+pub use in_kernel::{Done, EndCount, InKernel, Next, Plan, PlannedDatagram, Turn};
 pub use pages::PagesAtOnce;
-pub use ring::{Frame, Ring, SOON};
+pub use ring::{Frame, Ring};
 pub use spawn::run_to_end;
+pub use taps::split_record;
 pub use tcp::TCP_INFO_BYTES;
 
 use std::ffi::{CStr, CString};

@@ -86,11 +86,16 @@ impl<'a> Traffic<'a> {
     ) -> Result<Traffic<'a>, GuestError> {
         let what = || "preparing the run".to_owned();
         let progress = job.output.join("progress");
+        let mut records = Records::default();
+        let timer = Timer::new().context(what)?;
+        let poll = Poll::new().context(what)?;
+        poll.add(&timer, TOKEN_TIMER).context(what)?;
+        let module = TrafficModule::of_job(job, &poll, &mut records.module_refused)?.map(Rc::new);
         let mut traffic = Traffic {
             job,
             experiment,
             hosts,
-            records: Records::default(),
+            records,
             flows: Vec::new(),
             probes: Probes::new(
                 experiment.hosts.len(),
@@ -102,29 +107,21 @@ impl<'a> Traffic<'a> {
                 irtt::Sessions::new(job.irtt.clone(), job.output.clone()),
             ),
             programs: None,
-            captures: Captures::new(job, experiment, hosts)?,
+            captures: Captures::new(job, experiment, hosts, module.as_ref())?,
             netlink: Vec::new(),
             places: Vec::new(),
             due: DueEvents::new(),
-            timer: Timer::new().context(what)?,
-            poll: Poll::new().context(what)?,
-            module: None,
+            timer,
+            poll,
+            module: module.clone(),
             has_sources: false,
             zero_ns: 0,
             end: Time::from_ns(experiment.duration_ns),
             progress: File::create(&progress).context(what)?,
             drained: false,
         };
-        traffic
-            .poll
-            .add(&traffic.timer, TOKEN_TIMER)
-            .context(what)?;
-        let refused = &mut traffic.records.module_refused;
-        if let Some(module) = TrafficModule::of_job(job, &traffic.poll, refused)? {
-            let module = Rc::new(module);
-            let probes = &experiment.probes;
-            traffic.probes.use_module(Rc::clone(&module), probes);
-            traffic.module = Some(module);
+        if let Some(module) = module {
+            traffic.probes.use_module(module, &experiment.probes);
         }
         for host in 0..experiment.hosts.len() {
             hosts.enter(host)?;
@@ -145,7 +142,7 @@ impl<'a> Traffic<'a> {
         traffic.programs = Programs::of_job(job, hosts, &traffic.poll, PROGRAM * TOKEN_KIND)?;
         if let Some(module) = &traffic.module {
             let to_receiver = (TCP_SENDER - TCP_RECEIVER) * TOKEN_KIND;
-            module.watch(traffic.captures.marks(), &traffic.netlink, to_receiver)?;
+            module.watch(&traffic.netlink, to_receiver)?;
         }
         traffic.plan_whole_run();
         Ok(traffic)

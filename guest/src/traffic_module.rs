@@ -7,15 +7,12 @@ use crate::error::{ErrorContext, GuestError};
 use crate::job::Job;
 use crate::netlink;
 use crate::samples::{self, Item, SeenEnd};
-use crate::sys::{
-    self, Done, InKernel, Next, Plan, PlannedDatagram, Poll, RingMarks, Socket, Turn,
-};
+use crate::sys::{self, Done, Frame, InKernel, Next, Plan, PlannedDatagram, Poll, Socket, Turn};
 use dumbbell_core::time::Time;
 use std::cell::Cell;
 use std::fs::File;
 use std::net::SocketAddrV4;
 use std::path::Path;
-use std::rc::Rc;
 
 /// The module's file.
 const PLACE: &str = "/proc/dumbbell_traffic";
@@ -36,6 +33,10 @@ pub struct EndCounters {
     /// Number of times the end was ready.
     pub served: u64,
 }
+
+/// Records of packets, and the numbers of their points.
+#[derive(Debug)]
+pub struct Records<'a>(&'a [u8]);
 
 /// What to do next.
 #[derive(Debug)]
@@ -178,15 +179,39 @@ impl TrafficModule {
         })
     }
 
-    /// Names what it samples and checks: sockets of route netlink, by host, and rings.
-    pub fn watch(
+    /// Lets it record what comes to the queue of a device of the network this process is in (point `before`)
+    /// and what leaves it (the next point). The device that gets copies of what comes is named first. Of each
+    /// packet the headers are recorded that tell it apart, or `head_bytes` bytes if not 0.
+    pub fn tap(
         &self,
-        marks: &Rc<RingMarks>,
-        hosts: &[Socket],
-        to_receiver: u64,
+        before: usize,
+        devices: (u32, u32),
+        head_bytes: usize,
     ) -> Result<(), GuestError> {
+        self.kernel
+            .add_tap(before as u32, devices, head_bytes as u32)
+            .context(|| "observing a queue inside the kernel".to_owned())
+    }
+
+    /// The oldest records of packets, with their points, in the order in which they were seen; none when all
+    /// were fetched.
+    pub fn records<'a>(&self, room: &'a mut Vec<u8>) -> Result<Records<'a>, GuestError> {
+        let records = self.kernel.records(room);
+        records
+            .context(|| "fetching records of packets".to_owned())
+            .map(Records)
+    }
+
+    /// Packets of a point that were not recorded.
+    pub fn missed(&self, point: usize) -> Result<u32, GuestError> {
+        let missed = self.kernel.missed(point as u32);
+        missed.context(|| "asking what was missed".to_owned())
+    }
+
+    /// Names what it samples: sockets of route netlink, by host.
+    pub fn watch(&self, hosts: &[Socket], to_receiver: u64) -> Result<(), GuestError> {
         let request = netlink::request();
-        let told = self.kernel.watch(marks, hosts, &request, to_receiver);
+        let told = self.kernel.watch(hosts, &request, to_receiver);
         told.context(|| "telling the module what to look at".to_owned())
     }
 
@@ -293,6 +318,30 @@ impl TrafficModule {
             Next::Over => ModuleEvent::Over { token, at },
             Next::Due => ModuleEvent::Due { at },
         })
+    }
+}
+
+impl Records<'_> {
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+impl<'a> Iterator for Records<'a> {
+    type Item = Result<(usize, Frame<'a>), GuestError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if self.0.is_empty() {
+            return None;
+        }
+        let Some((record, others)) = sys::split_record(self.0) else {
+            self.0 = &[];
+            let error = GuestError::Internal("the module's records broke off".to_owned());
+            return Some(Err(error));
+        };
+        self.0 = others;
+        Some(Ok(record))
     }
 }
 

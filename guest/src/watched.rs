@@ -1,14 +1,15 @@
 //! Derives the path of packets through a queue from observations at it.
 
-use crate::capture::{QueuedPacket, Source};
 use crate::irtt;
 use crate::job::Job;
+use crate::pairing::{QueuedPacket, Source};
 use crate::probes;
 use crate::replay::Crossing;
 use dumbbell_core::rate::Rate;
 use dumbbell_core::time::Time;
 use dumbbell_spec::{Change, Experiment, LinkEnd, Transport};
 use dumbbell_tc::Qdisc;
+use rustc_hash::FxHashMap;
 use std::collections::HashMap;
 use std::net::SocketAddrV4;
 
@@ -37,13 +38,16 @@ pub fn crossings(
     passages: &[QueuedPacket],
 ) -> Vec<Crossing> {
     let mut crossings: Vec<Crossing> = Vec::with_capacity(passages.len());
-    let mut numbers: HashMap<Source, u32> = HashMap::new();
+    // By source: its conversation, if any, and how many of its packets came.
+    let mut sources: FxHashMap<Source, (Option<usize>, u32)> = FxHashMap::default();
     for passage in passages {
-        let known = conversation(experiment, receivers, passage.source);
-        let Some(conversation) = known.or_else(|| of_programs(experiment)) else {
+        let (known, number) = sources.entry(passage.source).or_insert_with(|| {
+            let known = conversation(experiment, receivers, passage.source);
+            (known.or_else(|| of_programs(experiment)), 0)
+        });
+        let Some(conversation) = *known else {
             continue;
         };
-        let number = numbers.entry(passage.source).or_default();
         *number += 1;
         let bytes = passage.bytes + end.overhead_bytes;
         crossings.push(Crossing {
@@ -78,7 +82,7 @@ fn drops_what_it_holds(config: &Qdisc) -> bool {
 
 /// Such a discipline drops a packet when the next packet of its flow leaves.
 fn date_drops(crossings: &mut [Crossing], passages: &[QueuedPacket]) {
-    let mut next: HashMap<Source, Time> = HashMap::new();
+    let mut next: FxHashMap<Source, Time> = FxHashMap::default();
     for (crossing, passage) in crossings.iter_mut().zip(passages).rev() {
         if passage.taken < Time::NEVER {
             next.insert(passage.source, passage.taken);
@@ -114,7 +118,7 @@ fn transmit(rate_bps: u64, changes: &[Change], crossings: &mut [Crossing]) {
 
 /// Segments taken by the device at one instant are one packet; all have left when the last has.
 fn send_together(crossings: &mut [Crossing], taken: &[Time]) {
-    let mut together: HashMap<Time, (Time, u32)> = HashMap::new();
+    let mut together: FxHashMap<Time, (Time, u32)> = FxHashMap::default();
     for (crossing, at) in crossings.iter().zip(taken) {
         if *at < Time::NEVER {
             let (departed, bytes) = together.entry(*at).or_default();

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import struct
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 from dumbbell.spec import Experiment
@@ -35,3 +38,19 @@ def network(
 
 def ping(**changes: Any) -> dict[str, Any]:
     return {"name": "ping", "from": "sender", "to": "receiver", "interval": "200ms", **changes}
+
+
+def blocks(path: Path) -> Iterator[tuple[int, bytes]]:
+    """Type and body of each block; a reader of its own, so that no fault hides another."""
+    content, at = path.read_bytes(), 0
+    while at < len(content):
+        kind, length = struct.unpack_from("<II", content, at)
+        assert struct.unpack_from("<I", content, at + length - 4) == (length,)
+        yield kind, content[at + 8 : at + length - 4]
+        at += length
+
+
+def missed_in(capture: Path) -> list[int]:
+    """By interface, the packets that a capture of the kernel says are not in it (isb_ifdrop)."""
+    statistics = [body for kind, body in blocks(capture) if kind == 5]
+    return [struct.unpack_from("<Q", body, 28)[0] for body in statistics]

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import pytest
-from kernel_samples import network, ping
+from kernel_samples import missed_in, network, ping
 
 from dumbbell.backends import Failure, get_backend, run_many, simulate
 from dumbbell.backends.kernel import traffic
@@ -33,14 +34,12 @@ def networks(
     *flows: dict[str, Any],
     qdisc: str = "pfifo limit 50",
     rate: str = "10mbit",
-    changes: Sequence[dict[str, Any]] = (),
-    loss: float = 0,
+    of_link: Mapping[str, Any] = MappingProxyType({}),
     **keys: Any,
 ) -> Experiment:
     given = {"duration": "4s", "sample_interval": "100ms", "flows": list(flows), **keys}
     link = {**BOTTLENECK, "qdisc": qdisc, "rate": rate, "record_packets": True}
-    link |= {"changes": list(changes), "loss": loss}
-    return network(link=link, **given)
+    return network(link={**link, **of_link}, **given)
 
 
 def datagrams(name: str, source: dict[str, Any], **keys: Any) -> dict[str, Any]:
@@ -95,8 +94,27 @@ SAME = {
     "long enough for rare orders of clock and interrupt": networks(
         flow("a", source=GREEDY), duration="20s", sample_interval="30ms"
     ),
-    "rings that fill up": networks(
+    "more packets than are recorded before process 1 reads them": networks(
         flow("a", source=GREEDY), qdisc="pfifo limit 200", rate="100mbit", duration="3s"
+    ),
+    "super-packets that reach the queue, and leave it": networks(
+        flow("a", source=GREEDY),
+        backward(flow("b", source=LOOP)),
+        qdisc="fq_codel",
+        rate="100mbit",
+        of_link={"tso": True},
+        duration="2s",
+    ),
+    "packets that a policer drops after they were seen": networks(
+        flow("a", source=GREEDY),
+        datagrams("u", EXPONENTIAL),
+        of_link={"police": "police rate 4mbit burst 30kb drop"},
+    ),
+    "packets that are damaged": networks(
+        flow("a", source=GREEDY, tcp={"receive_window": "28960B"}),
+        datagrams("u", EXPONENTIAL),
+        qdisc="netem limit 100 corrupt 1%",
+        rate="inf",
     ),
     "samples of cake while flows come and go": networks(
         flow("a", source=GREEDY, start="300ms", stop="2s"),
@@ -134,7 +152,7 @@ SAME = {
     "sources that are due at the same time, and a link that changes then": networks(
         *(datagrams(name, STEADY) for name in "uv"),
         probes=[ping(interval="5ms"), ping(name="second", kind="udp", interval="10ms", count=30)],
-        changes=[{"at": "1s", "rate": "2mbit"}, {"at": "2s", "rate": "20mbit"}],
+        of_link={"changes": [{"at": "1s", "rate": "2mbit"}, {"at": "2s", "rate": "20mbit"}]},
     ),
     "datagrams too short for their number": networks(
         datagrams("u", {**EXPONENTIAL, "size": "uniform 1B 6B"})
@@ -160,7 +178,7 @@ SAME = {
         flow("a", source=GREEDY),
         datagrams("u", EXPONENTIAL),
         qdisc="pie limit 200",
-        loss=0.001,
+        of_link={"loss": 0.001},
     ),
     "probes alone": networks(probes=[ping(interval="9ms"), ping(name="second", kind="udp")]),
 }
@@ -195,17 +213,32 @@ def test_linux_6_12_gives_the_packets_of_its_process(which: str) -> None:
     assert module.meta["digest"] == process.meta["digest"]
 
 
-def test_captures_are_the_same_files() -> None:
-    captured = network(
-        link={**BOTTLENECK, "rate": "50mbit", "qdisc": "fq_codel", "capture": True},
-        duration="2s",
-        flows=[flow("a", source=GREEDY)],
-    )
+@pytest.mark.parametrize(
+    "captured",
+    [
+        network(
+            link={**BOTTLENECK, "rate": "50mbit", "qdisc": "fq_codel", "capture": True},
+            duration="2s",
+            flows=[flow("a", source=GREEDY)],
+        ),
+        networks(
+            flow("a", source=GREEDY),
+            backward(flow("b", source=LOOP)),
+            datagrams("u", {**EXPONENTIAL, "rate": "50pps", "size": "uniform 1B 20kB"}),
+            qdisc="red limit 400kb min 30kb max 90kb avpkt 1000 burst 55 ecn bandwidth 10mbit",
+            probes=[ping(interval="20ms")],
+            of_link={"capture": True},
+        ),
+    ],
+    ids=["many packets", "packets of all kinds"],
+)
+def test_captures_are_the_same_files(captured: Experiment) -> None:
     # Numbers of ports and packets are the kernel's random ones.
     process, module = by("process", captured), by("module", captured)
     assert process.files.keys() == module.files.keys() and process.files
     for name, file in process.files.items():
         assert file.path.read_bytes() == module.files[name].path.read_bytes()
+    assert module.meta["digest"] == process.meta["digest"]
 
 
 def test_a_run_says_which_it_was() -> None:
@@ -326,6 +359,41 @@ def test_a_fault_in_the_module_ends_its_run_with_the_kernels_words(
     (failure,) = failures
     assert "panicked" in failure.message
     assert "serve_receiver" in failure.message or "serve_turns" in failure.message
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_queue_whose_packets_found_no_memory_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The memory for records is full long before process 1 would read them."""
+    sources = tmp_path / "traffic"
+    shutil.copytree(traffic._SOURCES, sources)
+    file = sources / "taps.c"
+    text = file.read_text(encoding="utf-8")
+    assert "#define MOST_PIECES 512UL\n" in text
+    file.write_text(text.replace("PIECES 512UL", "PIECES 1UL"), encoding="utf-8")
+    experiment = networks(
+        flow("a", source=GREEDY),
+        qdisc="pfifo limit 200",
+        rate="100mbit",
+        of_link={"capture": True},
+        duration="2s",
+    )
+    whole = by("module", experiment)
+    monkeypatch.setattr(traffic, "_SOURCES", sources)
+    traffic._built.cache_clear()
+    try:
+        run = by("module", experiment)
+    finally:
+        traffic._built.cache_clear()
+    assert whole.meta["unknown_queues"] == []
+    assert run.meta["unknown_queues"] == ["router->receiver"]
+    # All else is the same, and the capture says how many packets are not in it.
+    arrived = [each.column("queues", "arrived_pkts").tolist() for each in (whole, run)]
+    assert arrived[0] == arrived[1]
+    files = [each.files["capture.pcapng"].path for each in (whole, run)]
+    assert 1_000_000 < files[1].stat().st_size < files[0].stat().st_size
+    assert missed_in(files[0]) == [0, 0] and min(missed_in(files[1])) > 1000
 
 
 @pytest.mark.usefixtures("cache")

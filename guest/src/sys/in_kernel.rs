@@ -3,14 +3,11 @@
 
 use super::{Poll, Socket, TCP_INFO_BYTES, checked};
 use dumbbell_core::time::Time;
-use std::cell::OnceCell;
 use std::fs::File;
 use std::io;
 use std::mem::size_of;
 use std::net::SocketAddrV4;
 use std::os::fd::{AsRawFd, RawFd};
-use std::rc::Rc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 const SENDER: u32 = 0;
 const RECEIVER: u32 = 1;
@@ -165,7 +162,7 @@ pub struct Plan {
     pub zero_ns: u64,
     /// The first event that this process must do.
     pub other_ps: u64,
-    /// The next check of the rings.
+    /// The next check whether there are many records.
     pub check_ps: u64,
     /// Interval of the checks.
     pub check_step_ps: u64,
@@ -180,48 +177,29 @@ pub struct Plan {
 /// `struct dumbbell_traffic_watch`.
 #[repr(C)]
 struct Watch {
-    rings: u64,
     sockets: u64,
     request: u64,
-    ring_count: u32,
     socket_count: u32,
     request_bytes: u32,
-    unused: u32,
     to_receiver: u64,
 }
 
 /// `struct dumbbell_traffic_fetch`.
 #[repr(C)]
-struct Fetch {
-    address: u64,
-    bytes: u64,
+pub(super) struct Fetch {
+    pub(super) address: u64,
+    pub(super) bytes: u64,
 }
 
 /// What the module did of its plan since the last wait.
 #[derive(Debug, Clone, Copy)]
 pub struct Done {
-    /// Checks of the rings.
+    /// Checks of the records.
     pub checks: u64,
     /// Bytes of all items that were not fetched.
     pub kept_bytes: usize,
     /// The longest delay of one of them.
     pub latest_ps: u64,
-}
-
-/// Addresses that the module looks at when it checks rings; they change as rings are read.
-#[derive(Debug)]
-pub struct RingMarks(Box<[AtomicU64]>);
-
-impl RingMarks {
-    /// Of as many rings.
-    pub fn new(rings: usize) -> RingMarks {
-        RingMarks((0..rings).map(|_| AtomicU64::new(0)).collect())
-    }
-
-    /// Sets the mark of a ring.
-    pub fn set(&self, ring: usize, mark: u64) {
-        self.0[ring].store(mark, Ordering::Relaxed);
-    }
 }
 
 /// What process 1 is to do.
@@ -270,13 +248,13 @@ impl Turn {
 }
 
 /// `_IOC` of asm-generic/ioctl.h for type `D`.
-const fn request(is_read: bool, number: u32, bytes: usize) -> u32 {
+pub(super) const fn request(is_read: bool, number: u32, bytes: usize) -> u32 {
     let direction = 1 | (is_read as u32) << 1;
     direction << 30 | (bytes as u32) << 16 | (b'D' as u32) << 8 | number
 }
 
 /// That of a request which only writes a `T`.
-const fn request_number<T>(number: u32) -> u32 {
+pub(super) const fn request_number<T>(number: u32) -> u32 {
     request(false, number, size_of::<T>())
 }
 
@@ -284,8 +262,6 @@ const fn request_number<T>(number: u32) -> u32 {
 #[derive(Debug)]
 pub struct InKernel {
     file: File,
-    /// The module reads them until the file is closed.
-    marks: OnceCell<Rc<RingMarks>>,
 }
 
 impl InKernel {
@@ -295,10 +271,7 @@ impl InKernel {
             .read(true)
             .write(true)
             .open(path)
-            .map(|file| InKernel {
-                file,
-                marks: OnceCell::new(),
-            })
+            .map(|file| InKernel { file })
     }
 
     /// From now on it writes to a socket, all in all so many bytes, `write_bytes` of them at a time if
@@ -413,29 +386,18 @@ impl InKernel {
         Ok(turn)
     }
 
-    /// Names what it looks at when events are due, once: marks of rings, and sockets that are asked with
-    /// this message. A receiver's token is less than its sender's by `to_receiver`.
-    pub fn watch(
-        &self,
-        marks: &Rc<RingMarks>,
-        sockets: &[Socket],
-        request: &[u8],
-        to_receiver: u64,
-    ) -> io::Result<()> {
-        let kept = self.marks.set(Rc::clone(marks));
-        kept.map_err(|_| io::Error::from(io::ErrorKind::AlreadyExists))?;
+    /// Names what it samples, once: sockets that are asked with this message. A receiver's token is less than
+    /// its sender's by `to_receiver`.
+    pub fn watch(&self, sockets: &[Socket], request: &[u8], to_receiver: u64) -> io::Result<()> {
         let fds: Vec<RawFd> = sockets.iter().map(AsRawFd::as_raw_fd).collect();
         let mut watch = Watch {
-            rings: marks.0.as_ptr() as u64,
             sockets: fds.as_ptr() as u64,
             request: request.as_ptr() as u64,
-            ring_count: marks.0.len() as u32,
             socket_count: fds.len() as u32,
             request_bytes: request.len() as u32,
-            unused: 0,
             to_receiver,
         };
-        // The module copies all but the marks, which live as long as the file.
+        // The module copies them.
         self.control(request_number::<Watch>(8), &mut watch)
     }
 
@@ -537,10 +499,10 @@ impl InKernel {
         Ok(due.wants_schedule > 0)
     }
 
-    fn control<T>(&self, request: u32, asked: &mut T) -> io::Result<()> {
+    pub(super) fn control<T>(&self, request: u32, asked: &mut T) -> io::Result<()> {
         let fd = self.file.as_raw_fd();
         // SAFETY: the request's number says how many bytes the call reads and writes, as many as
-        // there are. Addresses in it are of memory that lives until the call returns, or as long as the file.
+        // there are. Addresses in it are of memory that lives until the call returns.
         checked(unsafe {
             libc::ioctl(
                 fd,

@@ -23,8 +23,6 @@ const FRAME_BYTES: usize = 256;
 const BLOCK_BYTES: usize = 1 << 16;
 const BLOCKS: usize = 32;
 const FRAMES: usize = BLOCKS * BLOCK_BYTES / FRAME_BYTES;
-/// A ring with as many packets should be read soon.
-pub const SOON: usize = FRAMES / 8;
 /// `struct tpacket2_hdr`, and `sll_pkttype` of the address behind it.
 const LENGTH_AT: usize = 4;
 const CAPTURED_AT: usize = 8;
@@ -128,12 +126,6 @@ impl Ring {
             status.store(0, Ordering::Release);
             self.next = (self.next + 1) % FRAMES;
         }
-    }
-
-    /// Address of a word that is not zero once so many packets have passed: `SOON` or 1.
-    pub fn mark(&self, packets: usize) -> u64 {
-        let last = (self.next + packets - 1) % FRAMES;
-        self.memory.as_ptr() as u64 + (last * FRAME_BYTES) as u64
     }
 
     /// Packets that found no room since the last time this was asked.

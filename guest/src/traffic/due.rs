@@ -5,7 +5,7 @@ use dumbbell_core::time::Time;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Interval of reading the rings of watched queues, which hold 8192 packets.
+/// Interval of reading what was seen at watched queues; a ring holds 8192 packets.
 pub const CAPTURE_STEP: Time = Time::from_ns(20_000_000);
 
 /// Events in the simulator's order at one instant.
@@ -52,7 +52,7 @@ impl DueEvent {
     }
 }
 
-/// All events. Readings of rings and samples recur, and there is one of each at a time.
+/// All events. Readings of packets seen and samples recur, and there is one of each at a time.
 #[derive(Debug)]
 pub struct DueEvents {
     others: BinaryHeap<Reverse<(Time, DueEvent)>>,
@@ -103,7 +103,7 @@ impl DueEvents {
         Some(first)
     }
 
-    /// So many readings of the rings were not needed.
+    /// So many readings of packets seen were not needed.
     pub fn skip_captures(&mut self, count: u64) {
         if count > 0 {
             self.capture.0 += count * CAPTURE_STEP.0;

@@ -1,7 +1,8 @@
 """Observed queues: each packet is captured before it is enqueued and when it leaves the queue.
 
-The guest captures on two devices with packet sockets: on the queue's own, where packets appear
-after dequeue, and on a ``dummy`` that gets a copy of every packet before enqueue.
+The guest captures on two devices, by its kernel module or with packet sockets: on the queue's own,
+where packets appear after dequeue, and on a ``dummy`` that gets a copy of every packet before
+enqueue.
 
 Sources: tc(8) on ``clsact``, tc-mirred(8), packet(7).
 """

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The timer of process 1, and what it does when the timer expires: it sends the datagrams that are due
- * (datagrams.c), checks whether the rings of watched queues fill up, and takes samples of disciplines
- * and connections.
+ * (datagrams.c), checks whether there are many records of packets (taps.c), and takes samples of
+ * disciplines and connections.
  *
  * Samples are what process 1 would have received: the answers of route netlink to the same message
  * and struct tcp_info, asked for in the same order. They are kept here until it fetches them. The
@@ -199,23 +199,6 @@ static int sample(void)
 
 /* --- what is due ----------------------------------------------------------------------------- */
 
-static bool is_ring_filling(void)
-{
-	u64 __user *rings = u64_to_user_ptr(watched.rings);
-	u32 number;
-
-	for (number = 0; number < watched.ring_count; number++) {
-		u64 address;
-		u32 status;
-
-		/* Process 1 finds out what is wrong with an address. */
-		if (get_user(address, rings + number) ||
-		    get_user(status, (u32 __user *)u64_to_user_ptr(address)) || status)
-			return true;
-	}
-	return false;
-}
-
 void was_due(u64 at_ps, u64 now_ps)
 {
 	latest_ps = max(latest_ps, now_ps - at_ps);
@@ -228,7 +211,7 @@ static int recur(u64 now_ps)
 	int error;
 
 	if (due == &plan.check_ps) {
-		if (is_ring_filling())
+		if (are_records_many())
 			return 1;
 		was_due(*due, now_ps);
 		checks++;

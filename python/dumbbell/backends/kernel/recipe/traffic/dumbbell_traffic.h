@@ -118,16 +118,16 @@ struct dumbbell_traffic_turn {
 	__u32 error; /* errno(3) of the call that failed */
 	__u32 is_due; /* the timer has expired, and what is due is for process 1 to do afterwards */
 	/* Since the last wait or service: */
-	__u32 checks; /* of the rings that were due and found them far from full */
+	__u32 checks; /* of the records that were due and found few */
 	__u32 kept_bytes; /* of all items that process 1 has not fetched */
 	__u32 is_rest; /* some ends that are ready were not served */
 	__u64 latest_ps; /* the longest delay of one of them */
 };
 
 /*
- * Events that are due, in picoseconds after time zero; ~0: none. Checks of the rings and samples
- * recur, and the module does them, in this order at the same time and after sources, unless another
- * event is due too.
+ * Events that are due, in picoseconds after time zero; ~0: none. Checks whether there are many records
+ * and samples recur, and the module does them, in this order at the same time and after sources, unless
+ * another event is due too.
  */
 struct dumbbell_traffic_plan {
 	__u64 zero_ns; /* time zero on the monotonic clock */
@@ -139,15 +139,12 @@ struct dumbbell_traffic_plan {
 	__u64 last_sample_ps; /* there is none after it */
 };
 
-/* What is looked at when an event of the plan is due. Given once; the arrays stay process 1's. */
+/* What is sampled. Given once. */
 struct dumbbell_traffic_watch {
-	__u64 rings; /* address of an array of addresses, each of a status word of a packet ring */
 	__u64 sockets; /* address of an array of descriptors of route netlink sockets, __s32 */
 	__u64 request; /* address of the message by which each is asked for its disciplines */
-	__u32 ring_count; /* a ring is read by process 1 once its word is not zero */
 	__u32 socket_count;
 	__u32 request_bytes;
-	__u32 unused;
 	__u64 to_receiver; /* token of a sender less that of its receiver */
 };
 
@@ -178,6 +175,34 @@ struct dumbbell_traffic_item {
 	__u32 bytes; /* that follow, filled up to a multiple of 8 */
 };
 
+/* Most bytes of a packet that are recorded because process 1 asks for them. */
+#define DUMBBELL_TRAFFIC_SNAP_BYTES 128
+
+/* Record what comes to and leaves the queue of a device of the network in which process 1 is. The first
+ * action of the device's filter copies what comes to another device. */
+struct dumbbell_traffic_tap {
+	__u32 before; /* number of the point before the queue; the one behind it has the next number */
+	__u32 device; /* its index */
+	__u32 copies; /* index of the device that gets copies */
+	/* If not 0, so many of each packet are recorded at least, if it has as many, exactly as they are. */
+	__u32 head_bytes;
+};
+
+/* A packet that came or left, followed by its beginning from the Ethernet header on, filled up to a multiple
+ * of 8. */
+struct dumbbell_traffic_record {
+	__u64 at_ns; /* on the wall clock */
+	__u32 bytes; /* with the Ethernet header */
+	__u16 point;
+	__u8 is_partial; /* its transport checksum is left to the network card */
+	__u8 head_bytes; /* that follow */
+};
+
+struct dumbbell_traffic_missed {
+	__u32 point;
+	__u32 packets; /* the answer: for which there was no memory */
+};
+
 /* Add an end; add bytes to a sender; read the counters of an end; the same and remove it. */
 #define DUMBBELL_TRAFFIC_ADD _IOWR('D', 1, struct dumbbell_traffic_end)
 #define DUMBBELL_TRAFFIC_MORE _IOW('D', 2, struct dumbbell_traffic_more)
@@ -201,5 +226,10 @@ struct dumbbell_traffic_item {
 /* Send datagrams that are due before an event of process 1; say what was done so far. */
 #define DUMBBELL_TRAFFIC_SEND _IOWR('D', 14, struct dumbbell_traffic_due)
 #define DUMBBELL_TRAFFIC_TELL _IOWR('D', 15, struct dumbbell_traffic_turn)
+/* Observe a queue; fetch the oldest records, in the order of what was seen, as far as there is room (64 KiB hold
+ * some), and say how many bytes; count packets that were not recorded. */
+#define DUMBBELL_TRAFFIC_TAP _IOW('D', 30, struct dumbbell_traffic_tap)
+#define DUMBBELL_TRAFFIC_RECORDS _IOWR('D', 31, struct dumbbell_traffic_fetch)
+#define DUMBBELL_TRAFFIC_MISSED _IOWR('D', 32, struct dumbbell_traffic_missed)
 
 #endif

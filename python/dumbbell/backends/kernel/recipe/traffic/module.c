@@ -2,7 +2,7 @@
 /*
  * Reads and writes of flows and probes inside the guest's kernel. Process 1 opens the sockets, draws
  * the traffic and reads the counters of TCP. This module does the work per packet while process 1
- * waits in an ioctl(2): see ends.c, datagrams.c and due.c.
+ * waits in an ioctl(2): see ends.c, datagrams.c, due.c and taps.c.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -29,6 +29,8 @@ static long control(struct file *file, unsigned int command, unsigned long argum
 		struct dumbbell_traffic_source source;
 		struct dumbbell_traffic_schedule schedule;
 		struct dumbbell_traffic_due due;
+		struct dumbbell_traffic_tap tap;
+		struct dumbbell_traffic_missed missed;
 		u32 fd;
 	} asked;
 	long result;
@@ -85,6 +87,15 @@ static long control(struct file *file, unsigned int command, unsigned long argum
 	case DUMBBELL_TRAFFIC_TELL:
 		result = 0;
 		tell_done(&asked.turn);
+		break;
+	case DUMBBELL_TRAFFIC_TAP:
+		result = add_tap(&asked.tap);
+		break;
+	case DUMBBELL_TRAFFIC_RECORDS:
+		result = fetch_records(&asked.fetch);
+		break;
+	case DUMBBELL_TRAFFIC_MISSED:
+		result = count_missed(&asked.missed);
 		break;
 	default:
 		result = -ENOTTY;

@@ -59,6 +59,12 @@ u64 first_datagram_ps(void);
 /* Sends what is due before this time and order. Returns 1 if a source needs its next schedule. */
 int send_due(u64 now_ps, u64 before_ps, u64 before_order);
 
+/* taps.c */
+bool are_records_many(void);
+int add_tap(const struct dumbbell_traffic_tap *asked);
+int count_missed(struct dumbbell_traffic_missed *asked);
+int fetch_records(struct dumbbell_traffic_fetch *asked);
+
 /* due.c */
 void prepare_timer(void);
 bool has_expired(void);
