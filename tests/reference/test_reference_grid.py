@@ -133,6 +133,9 @@ def test_what_they_were_made_with_is_recorded() -> None:
         "0011-changes-of-memory-together.patch",
         "0012-faults-without-a-question.patch",
         "0013-idle-without-a-call.patch",
+        "0014-no-registers-of-a-timer.patch",
+        "0015-interrupts-without-a-call.patch",
+        "0016-the-clock-moves-without-an-event.patch",
     }
     patches = {patch.name for patch in recipe_for().patches}
     assert patches - later <= set(meta["patches_sha256"]) <= patches
