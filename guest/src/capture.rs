@@ -1,6 +1,6 @@
 //! Observes every packet at a queue twice: on arrival (a filter in front of the queue sends a copy to a
-//! separate device) and when the device behind the queue takes it. From both follow sojourn times and drops,
-//! whoever sent the packet.
+//! separate device, or the kernel module records it there) and when the device behind the queue takes it. From
+//! both follow sojourn times and drops, whoever sent the packet.
 
 use crate::capture_file::{CaptureFile, SNAP_BYTES};
 use crate::error::{ErrorContext, GuestError};

@@ -66,7 +66,7 @@ struct tap {
 struct piece {
 	struct list_head place;
 	u32 used;
-	u8 records[];
+	u8 records[] __aligned(SMP_CACHE_BYTES); /* most records are as long as a line of the cache */
 };
 
 static LIST_HEAD(taps);
