@@ -6,12 +6,17 @@ mod pages;
 mod ring;
 mod spawn;
 mod tcp;
+mod tcp_options;
 
-pub use in_kernel::{Done, EndCount, InKernel, Next, Plan, PlannedDatagram, RingMarks, Turn};
+pub use in_kernel::{
+    Done, EndCount, InKernel, Next, Plan, PlannedDatagram, PlannedTransfer, RingMarks,
+    SourceOfTransfers, TransferTokens, Turn,
+};
 pub use pages::PagesAtOnce;
 pub use ring::{Frame, Ring, SOON};
 pub use spawn::run_to_end;
 pub use tcp::TCP_INFO_BYTES;
+pub use tcp_options::SocketOption;
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -429,11 +434,7 @@ impl Socket {
 
     /// Sets an option that is a number.
     pub fn option(&self, level: i32, name: i32, value: i32) -> io::Result<()> {
-        let size = size_of::<i32>() as libc::socklen_t;
-        let fd = self.0.as_raw_fd();
-        // SAFETY: the pointer is to a number of the given size that outlives the call.
-        let result = unsafe { libc::setsockopt(fd, level, name, (&raw const value).cast(), size) };
-        checked(result).map(|_| ())
+        self.set(&SocketOption::number(level, name, value))
     }
 
     /// An option that is a number.
@@ -456,7 +457,7 @@ impl Socket {
 
     /// Sets the TOS byte of outgoing packets.
     pub fn traffic_class(&self, byte: u8) -> io::Result<()> {
-        self.option(libc::IPPROTO_IP, libc::IP_TOS, i32::from(byte))
+        self.set(&SocketOption::traffic_class(byte))
     }
 
     /// Takes a port, on any address.
