@@ -262,6 +262,48 @@ mod tests {
     }
 
     #[test]
+    fn transfers_are_between_samples_with_both_ends_of_what_was_closed() {
+        let words =
+            |words: &[u64]| -> Vec<u8> { words.iter().flat_map(|w| w.to_ne_bytes()).collect() };
+        let end = |bytes: u64| [words(&[7, bytes, 5, 2]), vec![9; TCP_INFO_BYTES]].concat();
+        let closed = |completed: u64, has_receiver: u64| {
+            [words(&[completed, has_receiver]), end(4000), end(3000)].concat()
+        };
+        let all = [
+            item(2 << 32, OPENED, &words(&[5000, 4000])),
+            item(3, CLOSED, &closed(77, 1)),
+            item(4, CLOSED, &closed(0, 0)),
+            item(2 << 32, LOOKED, &[]),
+            item(7, END, &end(10)),
+        ];
+        let all = all.concat();
+        let items = read(&all).unwrap();
+        let [
+            Item::Opened { order, at, bytes },
+            Item::Closed(whole),
+            Item::Closed(never),
+            Item::Looked {
+                order: looked,
+                ends,
+            },
+        ] = items.as_slice()
+        else {
+            panic!("{items:?}");
+        };
+        assert_eq!(
+            (*order, *at, *bytes, *looked),
+            (2 << 32, Time(5000), 4000, 2 << 32)
+        );
+        assert_eq!((whole.token, whole.completed_ns), (3, Some(77)));
+        assert_eq!(whole.sender.moved.bytes, 4000);
+        assert_eq!(whole.receiver.unwrap().moved.bytes, 3000);
+        assert!(never.completed_ns.is_none() && never.receiver.is_none());
+        assert_eq!(ends[&7].moved.bytes, 10);
+        assert!(read(&item(3, CLOSED, &closed(77, 1)[..300])).is_none());
+        assert!(read(&item(3, OPENED, &words(&[5000]))).is_none());
+    }
+
+    #[test]
     fn what_breaks_off_or_is_not_known_is_no_sample() {
         let whole = item(5000, SAMPLE, &[]);
         assert!(read(&whole[..12]).is_none());

@@ -298,6 +298,9 @@ impl AsRawFd for Timer {
     }
 }
 
+/// Most descriptors that a wait returns. As many as can be ready at one instant, as the module takes all of them.
+const MOST_READY: usize = 1 << 12;
+
 /// Waits for many descriptors.
 #[derive(Debug)]
 pub struct Poll {
@@ -310,7 +313,7 @@ impl Poll {
     pub fn new() -> io::Result<Poll> {
         // SAFETY: no memory is involved.
         let fd = owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        let events = vec![libc::epoll_event { events: 0, u64: 0 }; 64];
+        let events = vec![libc::epoll_event { events: 0, u64: 0 }; MOST_READY];
         Ok(Poll { fd, events })
     }
 

@@ -203,7 +203,7 @@ static struct connection *find(const struct transfers *transfers, u16 port)
 }
 
 /* As do_accept() (net/socket.c). A socket to which nothing was accepted is freed on the way back from the
- * call, after its microsecond: what waits for RCU when the next tick comes lets others run then. */
+ * call, after its microsecond (see free_by_rcu()). */
 static int accept_next(struct socket *listener, struct socket **accepted)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 10, 0)
@@ -265,15 +265,6 @@ static void look_at_end(struct end *end, struct dumbbell_traffic_last *last)
 	memcpy(last->info, &info, sizeof(last->info));
 	last->count = end->count;
 	last->count.token = end->asked.token;
-}
-
-/* Before TCP closes a socket, epoll frees its entry for it by RCU (see accept_next()). */
-static void free_by_rcu(void)
-{
-	struct { struct rcu_head rcu; } *entry = kmalloc(sizeof(*entry), GFP_KERNEL);
-
-	if (entry)
-		kfree_rcu(entry, rcu);
 }
 
 static void close_end(struct end *end)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The timer of process 1, and what it does when the timer expires: it sends the datagrams that are due
- * (datagrams.c), opens connections (connections.c), checks whether the rings of watched queues fill up, and takes samples of disciplines
- * and connections.
+ * (datagrams.c), opens connections (connections.c), checks whether the rings of watched queues fill up,
+ * and takes samples of disciplines and connections.
  *
  * Samples are what process 1 would have received: the answers of route netlink to the same message
  * and struct tcp_info, asked for in the same order. They are kept here until it fetches them. The

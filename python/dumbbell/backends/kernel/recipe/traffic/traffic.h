@@ -50,6 +50,9 @@ struct end {
 
 void start_waiting(struct end *end, struct socket *sock);
 void stop_waiting(struct end *end);
+/* Before TCP closes a socket, epoll would free its entry for it by RCU. What waits for RCU when the next
+ * tick comes lets others run then (rcu_sched_clock_irq(), kernel/rcu/tiny.c). */
+void free_by_rcu(void);
 /* Waits for a socket of process 1 from now on. */
 int add_end(struct end *end, int fd, bool is_right(const struct sock *));
 int sample_end(struct end *end);
