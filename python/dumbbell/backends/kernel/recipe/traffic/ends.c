@@ -6,7 +6,8 @@
  * That wait combines epoll_wait(2) and the loop of process 1 around it. It is level-triggered,
  * reads the clock once each time something is ready, and makes the same calls in the same order.
  * Under time-travel=inf-cpu reading the clock advances it (timer_read, arch/um/kernel/time.c), and so
- * does a call that fails, so packets leave at the same times with both. Datagrams are in datagrams.c, what is due in due.c.
+ * does a call that fails, so packets leave at the same times with both. Datagrams are in datagrams.c,
+ * connections of transfers in connections.c, what is due in due.c.
  */
 #include <linux/file.h>
 #include <linux/net.h>
