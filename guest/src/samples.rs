@@ -1,6 +1,6 @@
 //! Items that the kernel module keeps: samples, which are the answers of route netlink and the state of
-//! connections, and what was sent and received of datagrams (`struct dumbbell_traffic_item` and what it says
-//! of the kinds, `traffic/dumbbell_traffic.h`).
+//! connections, what was sent and received of datagrams, and what was opened and closed for transfers (`struct
+//! dumbbell_traffic_item` and what it says of the kinds, `traffic/dumbbell_traffic.h`).
 
 use crate::netlink::{self, Disciplines, u32_at, u64_at};
 use crate::sys::{EndCount, TCP_INFO_BYTES};
@@ -16,6 +16,9 @@ const NETLINK: u32 = 1;
 const END: u32 = 2;
 const SENT: u32 = 3;
 const ARRIVED: u32 = 4;
+const OPENED: u32 = 20;
+const CLOSED: u32 = 21;
+const LOOKED: u32 = 22;
 
 /// What is known of an end of a connection.
 #[derive(Debug, Clone, Copy)]
@@ -26,6 +29,22 @@ pub struct SeenEnd {
     pub moved: EndCounters,
 }
 
+/// Ends by token.
+pub type Ends = HashMap<u64, SeenEnd>;
+
+/// A connection that the module has closed.
+#[derive(Debug)]
+pub struct Closed {
+    /// Of the sender.
+    pub token: u64,
+    /// When all had arrived, on the monotonic clock; None if it has not.
+    pub completed_ns: Option<u64>,
+    /// The sender at the end.
+    pub sender: SeenEnd,
+    /// The receiver, if the connection had been accepted.
+    pub receiver: Option<SeenEnd>,
+}
+
 /// A sample.
 #[derive(Debug)]
 pub struct Sample {
@@ -33,8 +52,8 @@ pub struct Sample {
     pub at: Time,
     /// The disciplines of every host.
     pub by_host: Vec<Disciplines>,
-    /// Ends by token.
-    pub ends: HashMap<u64, SeenEnd>,
+    /// Ends of connections.
+    pub ends: Ends,
 }
 
 /// A datagram that arrived.
@@ -64,6 +83,24 @@ pub enum Item<'a> {
     },
     /// A datagram has arrived.
     Arrived(Arrival<'a>),
+    /// A transfer has begun.
+    Opened {
+        /// Of the source.
+        order: u64,
+        /// When it was due.
+        at: Time,
+        /// Payload.
+        bytes: u64,
+    },
+    /// The connection of a transfer was closed.
+    Closed(Box<Closed>),
+    /// The connections of a source were looked at.
+    Looked {
+        /// Of the source.
+        order: u64,
+        /// Ends of its connections.
+        ends: Ends,
+    },
 }
 
 /// The module's items; None if they break off.
@@ -83,7 +120,7 @@ pub fn parsed(
             SAMPLE => items.push(Item::Sample(Sample {
                 at: Time(of),
                 by_host: vec![Disciplines::default(); hosts],
-                ends: HashMap::new(),
+                ends: Ends::new(),
             })),
             SENT => items.push(Item::Sent { order: of }),
             ARRIVED => {
@@ -96,25 +133,57 @@ pub fn parsed(
                     head,
                 }));
             }
-            // A sample is whole before anything else happens.
-            NETLINK | END => {
+            OPENED => items.push(Item::Opened {
+                order: of,
+                at: Time(u64_at(value.get(..16)?, 0)),
+                bytes: u64_at(value, 8),
+            }),
+            CLOSED => {
+                let (head, ends) = value.split_at_checked(16)?;
+                let (sender, rest) = seen_end(ends, &as_counters)?;
+                let (receiver, _) = seen_end(rest, &as_counters)?;
+                items.push(Item::Closed(Box::new(Closed {
+                    token: of,
+                    completed_ns: Some(u64_at(head, 0)).filter(|at| *at > 0),
+                    sender,
+                    receiver: (u64_at(head, 8) > 0).then_some(receiver),
+                })));
+            }
+            LOOKED => items.push(Item::Looked {
+                order: of,
+                ends: Ends::new(),
+            }),
+            // What was looked at is whole before anything else happens.
+            NETLINK => {
                 let Some(Item::Sample(sample)) = items.last_mut() else {
                     return None;
                 };
-                if kind == NETLINK {
-                    let host = sample.by_host.get_mut(usize::try_from(of).ok()?)?;
-                    netlink::messages(value, host);
-                } else {
-                    let (count, rest) = EndCount::split(value)?;
-                    let info = rest.get(..TCP_INFO_BYTES)?.try_into().ok()?;
-                    let moved = as_counters(&count);
-                    sample.ends.insert(of, SeenEnd { info, moved });
-                }
+                let host = sample.by_host.get_mut(usize::try_from(of).ok()?)?;
+                netlink::messages(value, host);
+            }
+            END => {
+                let (Some(Item::Sample(Sample { ends, .. })) | Some(Item::Looked { ends, .. })) =
+                    items.last_mut()
+                else {
+                    return None;
+                };
+                ends.insert(of, seen_end(value, &as_counters)?.0);
             }
             _ => return None,
         }
     }
     Some(items)
+}
+
+/// An end at the beginning of a value, and the rest.
+fn seen_end(
+    value: &[u8],
+    as_counters: impl Fn(&EndCount) -> EndCounters,
+) -> Option<(SeenEnd, &[u8])> {
+    let (count, rest) = EndCount::split(value)?;
+    let (info, rest) = rest.split_first_chunk::<TCP_INFO_BYTES>()?;
+    let moved = as_counters(&count);
+    Some((SeenEnd { info: *info, moved }, rest))
 }
 
 #[cfg(test)]
@@ -190,6 +259,48 @@ mod tests {
             head: &[1, 2, 3, 4],
         };
         assert_eq!(*arrived, expected);
+    }
+
+    #[test]
+    fn transfers_are_between_samples_with_both_ends_of_what_was_closed() {
+        let words =
+            |words: &[u64]| -> Vec<u8> { words.iter().flat_map(|w| w.to_ne_bytes()).collect() };
+        let end = |bytes: u64| [words(&[7, bytes, 5, 2]), vec![9; TCP_INFO_BYTES]].concat();
+        let closed = |completed: u64, has_receiver: u64| {
+            [words(&[completed, has_receiver]), end(4000), end(3000)].concat()
+        };
+        let all = [
+            item(2 << 32, OPENED, &words(&[5000, 4000])),
+            item(3, CLOSED, &closed(77, 1)),
+            item(4, CLOSED, &closed(0, 0)),
+            item(2 << 32, LOOKED, &[]),
+            item(7, END, &end(10)),
+        ];
+        let all = all.concat();
+        let items = read(&all).unwrap();
+        let [
+            Item::Opened { order, at, bytes },
+            Item::Closed(whole),
+            Item::Closed(never),
+            Item::Looked {
+                order: looked,
+                ends,
+            },
+        ] = items.as_slice()
+        else {
+            panic!("{items:?}");
+        };
+        assert_eq!(
+            (*order, *at, *bytes, *looked),
+            (2 << 32, Time(5000), 4000, 2 << 32)
+        );
+        assert_eq!((whole.token, whole.completed_ns), (3, Some(77)));
+        assert_eq!(whole.sender.moved.bytes, 4000);
+        assert_eq!(whole.receiver.unwrap().moved.bytes, 3000);
+        assert!(never.completed_ns.is_none() && never.receiver.is_none());
+        assert_eq!(ends[&7].moved.bytes, 10);
+        assert!(read(&item(3, CLOSED, &closed(77, 1)[..300])).is_none());
+        assert!(read(&item(3, OPENED, &words(&[5000]))).is_none());
     }
 
     #[test]

@@ -7,13 +7,18 @@ mod ring;
 mod spawn;
 mod taps;
 mod tcp;
+mod tcp_options;
 
-pub use in_kernel::{Done, EndCount, InKernel, Next, Plan, PlannedDatagram, Turn};
+pub use in_kernel::{
+    Done, EndCount, InKernel, Next, Plan, PlannedDatagram, PlannedTransfer, SourceOfTransfers,
+    TransferTokens, Turn,
+};
 pub use pages::PagesAtOnce;
 pub use ring::{Frame, Ring};
 pub use spawn::run_to_end;
 pub use taps::split_record;
 pub use tcp::TCP_INFO_BYTES;
+pub use tcp_options::SocketOption;
 
 use std::ffi::{CStr, CString};
 use std::fs::File;
@@ -295,6 +300,9 @@ impl AsRawFd for Timer {
     }
 }
 
+/// Most descriptors that a wait returns. As many as can be ready at one instant, as the module takes all of them.
+const MOST_READY: usize = 1 << 12;
+
 /// Waits for many descriptors.
 #[derive(Debug)]
 pub struct Poll {
@@ -307,7 +315,7 @@ impl Poll {
     pub fn new() -> io::Result<Poll> {
         // SAFETY: no memory is involved.
         let fd = owned(unsafe { libc::epoll_create1(libc::EPOLL_CLOEXEC) })?;
-        let events = vec![libc::epoll_event { events: 0, u64: 0 }; 64];
+        let events = vec![libc::epoll_event { events: 0, u64: 0 }; MOST_READY];
         Ok(Poll { fd, events })
     }
 
@@ -431,11 +439,7 @@ impl Socket {
 
     /// Sets an option that is a number.
     pub fn option(&self, level: i32, name: i32, value: i32) -> io::Result<()> {
-        let size = size_of::<i32>() as libc::socklen_t;
-        let fd = self.0.as_raw_fd();
-        // SAFETY: the pointer is to a number of the given size that outlives the call.
-        let result = unsafe { libc::setsockopt(fd, level, name, (&raw const value).cast(), size) };
-        checked(result).map(|_| ())
+        self.set(&SocketOption::number(level, name, value))
     }
 
     /// An option that is a number.
@@ -458,7 +462,7 @@ impl Socket {
 
     /// Sets the TOS byte of outgoing packets.
     pub fn traffic_class(&self, byte: u8) -> io::Result<()> {
-        self.option(libc::IPPROTO_IP, libc::IP_TOS, i32::from(byte))
+        self.set(&SocketOption::traffic_class(byte))
     }
 
     /// Takes a port, on any address.

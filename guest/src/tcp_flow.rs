@@ -2,12 +2,18 @@
 //! Sizes, think times and the times of writes and transfers come from the engine's generators with the same
 //! named streams as in the simulator.
 
+mod by_module;
+mod record;
+
+pub use by_module::seen_by_flow;
+pub use record::{Seen, TcpRecord, Totals, TransferRecord};
+
 use crate::error::{ErrorContext, GuestError};
 use crate::samples::SeenEnd;
-use crate::sys::{Poll, Socket};
+use crate::sys::{Poll, Socket, SocketOption};
 use crate::tcp_info::TcpInfo;
 use crate::traffic_module::TrafficModule;
-use dumbbell_core::tcp_sample::TcpSample;
+use by_module::ByModule;
 use dumbbell_core::time::Time;
 use dumbbell_spec as spec;
 use dumbbell_spec::source::{FlowStreams, Supply, TransferSize};
@@ -38,57 +44,6 @@ pub struct Tokens {
 pub type ConnectionNumber = u32;
 /// Number of connections for which there are tokens.
 pub const MOST_CONNECTIONS: ConnectionNumber = 1 << 24;
-
-/// A transfer.
-#[derive(Debug, Clone, Copy)]
-pub struct TransferRecord {
-    /// Payload.
-    pub bytes: u64,
-    /// Start of its connection.
-    pub started: Time,
-    /// When all of it was received; `NEVER` if it was not.
-    pub completed: Time,
-}
-
-/// Sums over the connections of a flow.
-#[derive(Debug, Clone, Copy, Default)]
-pub struct Totals {
-    /// Segments sent by the sender.
-    pub created_pkts: u64,
-    /// Segments received by the receiver.
-    pub delivered_pkts: u64,
-    /// Segments retransmitted.
-    pub retransmitted_pkts: u64,
-    /// Payload sent, retransmissions included.
-    pub payload_sent: u64,
-    /// Payload retransmitted.
-    pub payload_retransmitted: u64,
-    /// Payload read by the application.
-    pub received_payload_bytes: u64,
-    /// Writes of sources with a schedule.
-    pub writes: u64,
-    /// Payload accepted by `write()`.
-    pub written_payload_bytes: u64,
-    /// Number of connections.
-    pub connections: u64,
-}
-
-/// Measurements of a TCP flow.
-#[derive(Debug, Default)]
-pub struct TcpRecord {
-    /// Totals at the end of the warm-up.
-    pub at_warm_up: Totals,
-    /// Totals at the end of the run.
-    pub at_end: Totals,
-    /// Totals and sender state at the sampling instants; None while there is no connection.
-    pub samples: Vec<(Totals, Option<TcpSample>)>,
-    /// Start of the first connection; None before.
-    pub first_sent: Option<Time>,
-    /// Time of the last reception.
-    pub last_received: Option<Time>,
-    /// Transfers of sized and closed-loop sources, and of arrivals.
-    pub transfers: Vec<TransferRecord>,
-}
 
 /// An open connection. If the module reads and writes, it keeps the amounts to send and received.
 struct Connection {
@@ -123,6 +78,8 @@ pub struct TcpFlow {
     listener: Socket,
     /// The module that reads and writes; None if this process does.
     module: Option<Rc<TrafficModule>>,
+    /// The same if it also opens and closes connections, which are not in `connections` then.
+    by_module: Option<ByModule>,
     connections: BTreeMap<ConnectionNumber, Connection>,
     closed: Totals,
     /// Number of services by the module for closed connections.
@@ -152,6 +109,7 @@ impl TcpFlow {
             supply,
             listener,
             module,
+            by_module: None,
             connections: BTreeMap::new(),
             closed: Totals::default(),
             served: 0,
@@ -174,38 +132,47 @@ impl TcpFlow {
         self.from
     }
 
-    /// Sets socket options before a connection is opened, at both ends.
-    fn set(&self, socket: &Socket, end: End) -> Result<(), GuestError> {
+    /// Options of a socket before its connection is opened, in the order in which they are set.
+    fn options(&self, end: End) -> std::io::Result<Vec<SocketOption>> {
         let settings = &self.settings;
-        let what = || format!("setting up TCP with {}", settings.congestion_control);
+        let mut options = vec![SocketOption::reuse_address()];
         // A controller in C hears of what is sent, and of nothing else.
         // `linux:vegas` is this kernel's own vegas.
         let name = &settings.congestion_control;
         let of_kernel = name.strip_prefix("linux:");
         let name = of_kernel.unwrap_or(name);
         if end == End::Sender || of_kernel.is_some() || settings.controller.is_none() {
-            socket.congestion_control(name).context(what)?;
+            options.push(SocketOption::congestion_control(name)?);
         }
-        socket.traffic_class(self.class).context(what)?;
+        options.push(SocketOption::traffic_class(self.class));
         if self.write_bytes().is_none() {
-            socket
-                .option(libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
-                .context(what)?;
+            options.push(SocketOption::no_delay());
         }
         if settings.send_buffer_bytes > 0 {
-            socket
-                .send_buffer(settings.send_buffer_bytes)
-                .context(what)?;
+            options.push(SocketOption::send_buffer(settings.send_buffer_bytes));
         }
         if settings.receive_window_bytes > 0 {
-            socket
-                .receive_window(settings.receive_window_bytes)
-                .context(what)?;
+            options.extend(SocketOption::receive_window(settings.receive_window_bytes));
         }
         if settings.pacing == Pacing::Switch(true) {
-            socket.pace().context(what)?;
+            options.push(SocketOption::pace());
         }
-        Ok(())
+        Ok(options)
+    }
+
+    fn setting_up(&self) -> String {
+        format!("setting up TCP with {}", self.settings.congestion_control)
+    }
+
+    /// Options of a sender.
+    fn sender_options(&self) -> Result<Vec<SocketOption>, GuestError> {
+        self.options(End::Sender).context(|| self.setting_up())
+    }
+
+    fn set(&self, socket: &Socket, end: End) -> Result<(), GuestError> {
+        let options = self.options(end);
+        let set = options.and_then(|options| options.iter().try_for_each(|each| socket.set(each)));
+        set.context(|| self.setting_up())
     }
 
     /// Size of each write, if fixed.
@@ -276,24 +243,7 @@ impl TcpFlow {
         let sender = Socket::tcp().context(what)?;
         self.set(&sender, End::Sender)?;
         sender.connect(self.to).context(what)?;
-        self.closed.connections += 1;
-        self.record.first_sent.get_or_insert(now);
-        let mut which = 0;
-        if let Supply::Transfers(transfers) = &self.supply
-            && transfers.size != TransferSize::Unlimited
-        {
-            self.record.transfers.push(TransferRecord {
-                bytes,
-                started: now,
-                completed: Time::NEVER,
-            });
-            if transfers.may_overlap() {
-                which = self.record.transfers.len() as ConnectionNumber;
-            }
-        }
-        if which >= MOST_CONNECTIONS {
-            return Err(GuestError::Job(format!("{which} transfers of one flow")));
-        }
+        let which = self.count_start(bytes, now)?;
         let token = token(self.tokens.sender, self.tokens, which);
         let port = match &self.module {
             Some(module) => module.send(token, &sender, bytes, self.write_bytes())?,
@@ -313,6 +263,29 @@ impl TcpFlow {
         };
         self.connections.insert(which, connection);
         Ok(())
+    }
+
+    /// Counts a connection that is opened, and its transfer if it has one. Returns its number.
+    fn count_start(&mut self, bytes: u64, now: Time) -> Result<ConnectionNumber, GuestError> {
+        self.closed.connections += 1;
+        self.record.first_sent.get_or_insert(now);
+        let mut which = 0;
+        if let Supply::Transfers(transfers) = &self.supply
+            && transfers.size != TransferSize::Unlimited
+        {
+            self.record.transfers.push(TransferRecord {
+                bytes,
+                started: now,
+                completed: Time::NEVER,
+            });
+            if transfers.may_overlap() {
+                which = self.record.transfers.len() as ConnectionNumber;
+            }
+        }
+        match which < MOST_CONNECTIONS {
+            true => Ok(which),
+            false => Err(GuestError::Job(format!("{which} transfers of one flow"))),
+        }
     }
 
     /// A sender is writable, or its connection has broken.
@@ -396,8 +369,11 @@ impl TcpFlow {
         Ok(())
     }
 
-    /// Starts waiting for connections.
+    /// Starts waiting for connections, unless the module does.
     pub fn wait_for_connections(&self, poll: &Poll) -> Result<(), GuestError> {
+        if self.is_opened_by_module() {
+            return Ok(());
+        }
         poll.add(&self.listener, self.tokens.listener)
             .context(|| "waiting for connections".to_owned())
     }
@@ -466,25 +442,14 @@ impl TcpFlow {
         Ok(pause.map(|pause| now.saturating_add(pause)))
     }
 
-    /// Totals so far.
-    pub fn totals(&self) -> Result<Totals, GuestError> {
-        self.look().map(|(totals, _)| totals)
-    }
-
-    /// Totals so far, and the sender's state if there is one connection at a time.
-    pub fn look(&self) -> Result<(Totals, Option<TcpSample>), GuestError> {
-        self.look_by(|token, socket| self.see(token, socket))
-    }
-
-    /// The same of what somebody saw of each socket.
-    pub fn look_by(
-        &self,
-        mut see: impl FnMut(u64, &Socket) -> Result<SeenEnd, GuestError>,
-    ) -> Result<(Totals, Option<TcpSample>), GuestError> {
+    /// Totals so far, and the sender's state if there is one connection at a time. `Traffic` asks the
+    /// module if that opens the connections.
+    pub fn look(&self) -> Result<Seen, GuestError> {
         let mut totals = self.closed;
         let mut sample = None;
         for (which, connection) in &self.connections {
-            let (sender, receiver) = self.both(*which, connection, &mut see)?;
+            let see = |token, socket: &Socket| self.see(token, socket);
+            let (sender, receiver) = self.both(*which, connection, see)?;
             let state = totals.add(&sender, receiver.as_ref());
             sample = (*which == 0).then_some(state);
         }
@@ -496,7 +461,7 @@ impl TcpFlow {
         &self,
         which: ConnectionNumber,
         connection: &Connection,
-        mut see: impl FnMut(u64, &Socket) -> Result<SeenEnd, GuestError>,
+        see: impl Fn(u64, &Socket) -> Result<SeenEnd, GuestError>,
     ) -> Result<(SeenEnd, Option<SeenEnd>), GuestError> {
         let token = |of| token(of, self.tokens, which);
         let sender = see(token(self.tokens.sender), &connection.sender)?;
@@ -540,18 +505,26 @@ impl TcpFlow {
                 Some(module) => module.take_back(token),
                 None => self.see(token, socket),
             })?;
-        self.closed.add(&sender, receiver.as_ref());
+        self.add_last(&sender, receiver.as_ref());
+        Ok(())
+    }
+
+    fn add_last(&mut self, sender: &SeenEnd, receiver: Option<&SeenEnd>) {
+        self.closed.add(sender, receiver);
         self.served += sender.moved.served;
         if let Some(receiver) = receiver {
             self.served += receiver.moved.served;
             self.record.last_received = self.record.last_received.max(receiver.moved.last);
         }
-        Ok(())
     }
 
-    /// Number of services by the module for closed connections.
-    pub fn served(&self) -> u64 {
-        self.served
+    /// Number of services by the module for closed connections, and for the listener.
+    pub fn served(&self) -> Result<u64, GuestError> {
+        let listener = match &self.by_module {
+            Some(by_module) => by_module.accepted(self.tokens)?,
+            None => 0,
+        };
+        Ok(self.served + listener)
     }
 
     /// Aborts all connections: nothing more is sent.
@@ -562,23 +535,6 @@ impl TcpFlow {
             connection.sender.abort_on_close().context(what)?;
         }
         Ok(())
-    }
-}
-
-impl Totals {
-    /// Adds the counters of a connection so far; returns its sender's state.
-    fn add(&mut self, sender: &SeenEnd, receiver: Option<&SeenEnd>) -> TcpSample {
-        let info = TcpInfo::new(&sender.info);
-        self.created_pkts += info.segments_out();
-        self.retransmitted_pkts += info.retransmitted();
-        self.payload_sent += info.payload_sent();
-        self.payload_retransmitted += info.payload_retransmitted();
-        self.written_payload_bytes += sender.moved.bytes;
-        if let Some(receiver) = receiver {
-            self.delivered_pkts += TcpInfo::new(&receiver.info).segments_in();
-            self.received_payload_bytes += receiver.moved.bytes;
-        }
-        info.sample()
     }
 }
 

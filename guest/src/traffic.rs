@@ -9,6 +9,7 @@
 mod counters;
 mod due;
 mod sampling;
+mod transfers;
 
 use crate::capture::Captures;
 use crate::controllers;
@@ -193,9 +194,16 @@ impl<'a> Traffic<'a> {
             }
             Transport::Tcp => {
                 let mut tcp = self.open_tcp(index, streams, to)?;
-                let first = tcp.first(start);
+                let mut first = tcp.first(start);
                 if stop < self.end {
                     self.at(stop, DueEvent::Stop(index));
+                }
+                if tcp.is_opened_by_module() && first < stop {
+                    let of_host = &self.netlink[self.host(&flow.from)];
+                    let order = DueEvent::Flow(index).order();
+                    tcp.open_by_module(order, (first, stop), of_host)?;
+                    self.has_sources = true;
+                    first = Time::NEVER;
                 }
                 (Flow::Tcp(Box::new(tcp)), first)
             }
@@ -344,20 +352,15 @@ impl<'a> Traffic<'a> {
             };
             let now = Time::from_ns(now_ns);
             self.programs_ended(&ready)?;
-            // In the order of tokens: the module serves all of flows and probes but listeners, or none.
-            if is_rest {
-                self.serve_rest(now, TCP_LISTENER * TOKEN_KIND)?;
+            // In the order of tokens.
+            for &token in ready.iter().filter(|token| **token < PROGRAM * TOKEN_KIND) {
+                if is_rest {
+                    self.serve_rest(now, token)?;
+                }
+                self.is_ready(token, now)?;
             }
-            let after = ready.partition_point(|token| *token < TCP_RECEIVER * TOKEN_KIND);
-            let (first, rest) = ready.split_at(after);
-            first
-                .iter()
-                .try_for_each(|&token| self.is_ready(token, now))?;
             if is_rest {
                 self.serve_rest(now, u64::MAX)?;
-            }
-            for &token in rest.iter().filter(|token| **token < PROGRAM * TOKEN_KIND) {
-                self.is_ready(token, now)?;
             }
             if is_due || ready.contains(&TOKEN_TIMER) {
                 self.do_due(now)?;
@@ -374,14 +377,15 @@ impl<'a> Traffic<'a> {
         let (echoes, events) = self.probes.into_echoes(self.end)?;
         self.records.probes = echoes;
         self.records.events += events;
-        let records = self.flows.into_iter().map(|flow| match flow {
-            Flow::Tcp(tcp) => {
-                self.records.events += tcp.served();
-                Some(tcp.record)
-            }
-            Flow::Udp(_) => None,
-        });
-        self.records.tcp = records.collect();
+        for flow in self.flows {
+            self.records.tcp.push(match flow {
+                Flow::Tcp(tcp) => {
+                    self.records.events += tcp.served()?;
+                    Some(tcp.record)
+                }
+                Flow::Udp(_) => None,
+            });
+        }
         Ok(self.records)
     }
 
@@ -454,7 +458,7 @@ impl<'a> Traffic<'a> {
 
     fn set_timer(&self) -> Result<(), GuestError> {
         if let Some(module) = &self.module {
-            return module.plan(self.due.plan(self.samples_in_module()));
+            return module.plan(self.due.plan(self.sampling()));
         }
         let Some((time, _)) = self.due.first() else {
             return Ok(());
@@ -476,16 +480,12 @@ impl<'a> Traffic<'a> {
                 DueEvent::Change(index) => self.hosts.run(&self.job.changes[index].step)?,
                 DueEvent::WarmUp => {
                     self.records.at_warm_up = self.counters()?.0;
-                    for tcp in self.tcp_flows() {
-                        tcp.record.at_warm_up = tcp.totals()?;
+                    for index in 0..self.flows.len() {
+                        self.keep_totals(index, |record| &mut record.at_warm_up)?;
                     }
                 }
                 DueEvent::Flow(index) => self.act(index, time)?,
-                DueEvent::Stop(index) => {
-                    if let Flow::Tcp(tcp) = &mut self.flows[index] {
-                        tcp.abort()?;
-                    }
-                }
+                DueEvent::Stop(index) => self.abort(index)?,
                 DueEvent::Probe(index) if self.probes.is_session(index) => {
                     let probe = &self.experiment.probes[index];
                     let left = self.end - time;
@@ -509,22 +509,15 @@ impl<'a> Traffic<'a> {
                 DueEvent::Report => self.report(time)?,
                 DueEvent::End => {
                     self.records.at_end = self.counters()?.0;
-                    for tcp in self.tcp_flows() {
-                        tcp.record.at_end = tcp.totals()?;
-                        tcp.abort()?;
+                    for index in 0..self.flows.len() {
+                        self.keep_totals(index, |record| &mut record.at_end)?;
+                        self.abort(index)?;
                     }
                     self.at(time.saturating_add(DRAIN_STEP), DueEvent::Drain);
                 }
                 DueEvent::Drain => self.drain(time)?,
             }
         }
-    }
-
-    fn tcp_flows(&mut self) -> impl Iterator<Item = &mut TcpFlow> {
-        self.flows.iter_mut().filter_map(|flow| match flow {
-            Flow::Tcp(tcp) => Some(&mut **tcp),
-            Flow::Udp(_) => None,
-        })
     }
 
     /// Performs the action of a flow's source: sends, writes, or opens a connection.

@@ -1,13 +1,16 @@
 //! The kernel module that reads and writes for flows and probes (`traffic/` of the kernel's recipe), which
-//! avoids switches between the kernel and this process. Sockets are created and configured here, as without
-//! the module, and then passed to it.
+//! avoids switches between the kernel and this process. Most sockets are created and configured here,
+//! as without the module, and then passed to it; connections of transfers it opens itself.
 
 use crate::controllers;
 use crate::error::{ErrorContext, GuestError};
 use crate::job::Job;
 use crate::netlink;
 use crate::samples::{self, Item, SeenEnd};
-use crate::sys::{self, Done, Frame, InKernel, Next, Plan, PlannedDatagram, Poll, Socket, Turn};
+use crate::sys::{
+    self, Done, Frame, InKernel, Next, Plan, PlannedDatagram, PlannedTransfer, Poll, Socket,
+    SourceOfTransfers, Turn,
+};
 use dumbbell_core::time::Time;
 use std::cell::Cell;
 use std::fs::File;
@@ -301,12 +304,43 @@ impl TrafficModule {
             .context(|| "handing the module a schedule".to_owned())
     }
 
-    /// Lets it send datagrams that are due before an event. Returns whether a source needs its next schedule
+    /// Names a source of transfers, whose connections it opens, accepts and closes.
+    pub fn add_transfers(&self, source: &SourceOfTransfers) -> Result<(), GuestError> {
+        self.kernel
+            .add_transfers(source)
+            .context(|| "handing the module a source of transfers".to_owned())
+    }
+
+    /// The next transfers of a source; nothing after them if they are the last.
+    pub fn schedule_transfers(
+        &self,
+        order: u64,
+        transfers: &[PlannedTransfer],
+        is_last: bool,
+    ) -> Result<(), GuestError> {
+        self.kernel
+            .add_transfer_schedule(order, transfers, is_last)
+            .context(|| "handing the module transfers".to_owned())
+    }
+
+    /// Lets it abort the connections of a source.
+    pub fn abort_transfers(&self, order: u64) -> Result<(), GuestError> {
+        let aborted = self.kernel.abort_transfers(order);
+        aborted.context(|| "ending connections".to_owned())
+    }
+
+    /// Lets it look at the connections of a source.
+    pub fn look_at_transfers(&self, order: u64) -> Result<(), GuestError> {
+        let looked = self.kernel.look_at_transfers(order);
+        looked.context(|| "asking TCP for its numbers".to_owned())
+    }
+
+    /// Lets it send and open what is due before an event. Returns whether a source needs its next schedule
     /// first.
     pub fn send_before(&self, now: Time, event: (Time, u64)) -> Result<bool, GuestError> {
         let at_ns = self.zero_ns.get() + now.as_ns();
         let sent = self.kernel.send_before(at_ns, (event.0.0, event.1));
-        sent.context(|| "sending datagrams inside the kernel".to_owned())
+        sent.context(|| "sending inside the kernel".to_owned())
     }
 
     fn told(&self, turn: &Turn) -> Result<ModuleEvent, GuestError> {
@@ -346,5 +380,5 @@ impl<'a> Iterator for Records<'a> {
 }
 
 fn serving() -> String {
-    "reading and writing inside the kernel".to_owned()
+    "connecting, reading and writing inside the kernel".to_owned()
 }

@@ -46,6 +46,12 @@ def datagrams(name: str, source: dict[str, Any], **keys: Any) -> dict[str, Any]:
     return flow(name, source=source, **{"transport": "udp", **keys})
 
 
+def arrivals(name: str, gap: str, size: str = "uniform 1kb 40kb", **keys: Any) -> dict[str, Any]:
+    """A flow of transfers that may overlap."""
+    more = {"transfers": keys.pop("transfers")} if "transfers" in keys else {}
+    return flow(name, source={"kind": "arrivals", "size": size, "gap": gap, **more}, **keys)
+
+
 def backward(sent: dict[str, Any]) -> dict[str, Any]:
     return {**sent, "from": "receiver", "to": "sender"}
 
@@ -82,11 +88,47 @@ SAME = {
     ),
     "a transfer": networks(flow("a", source=SIZED)),
     "transfers one after the other": networks(flow("a", source=LOOP), flow("b", source=LOOP)),
-    "transfers that overlap": networks(
-        flow(
-            "a", source={"kind": "arrivals", "size": "uniform 1kb 40kb", "gap": "exponential 20pps"}
-        )
+    "transfers that overlap": networks(arrivals("a", "exponential 20pps")),
+    "a thousand mice through fq_codel": networks(
+        arrivals("a", "exponential 1000pps", "uniform 1kb 15kb"),
+        qdisc="fq_codel",
+        rate="100mbit",
+        duration="1s",
     ),
+    "loops and mice both ways beside a greedy flow, in a measured window": networks(
+        arrivals("a", "exponential 30pps"),
+        flow("b", source=LOOP),
+        flow("c", source=GREEDY),
+        backward(arrivals("d", "exponential 20pps", start="200ms")),
+        backward(flow("e", source=LOOP, dscp=8)),
+        qdisc="fq_codel",
+        warm_up="1s",
+        sample_interval="7ms",
+    ),
+    "a loop that hardly thinks, for more transfers than the module gets at a time": networks(
+        flow("a", source={**LOOP, "size": "2kB", "think": "1ns"}), rate="1gbit", duration="16s"
+    ),
+    "settings of TCP for transfers": networks(
+        arrivals("a", "exponential 10pps", tcp={"receive_window": "28960B"}),
+        arrivals("b", "exponential 10pps", tcp={"send_buffer": "20kb"}),
+        flow("c", source=LOOP, tcp={"congestion_control": "bbr"}),
+        flow("d", source=LOOP, tcp={"congestion_control": "reno", "pacing": True}),
+    ),
+    "a number of transfers": networks(
+        arrivals("a", "exponential 20pps", transfers=9),
+        flow("b", source={**LOOP, "transfers": 4}),
+        datagrams("u", STEADY),
+    ),
+    "flows that stop amid their transfers": networks(
+        arrivals("a", "exponential 100pps", start="300ms", stop="1500ms"),
+        flow("b", source={**LOOP, "size": "1MB"}, stop="2s"),
+        flow("c", source={**LOOP, "think": "700ms"}, stop="2200ms"),
+    ),
+    "transfers that are due together, and more than wait to be accepted": networks(
+        *(arrivals(name, "20ms", "3kB") for name in "ab"),
+        arrivals("c", "1us", "1kB", transfers=400, start="1s"),
+    ),
+    "a transfer that does not end": networks(flow("a", source={**SIZED, "size": "100MB"})),
     "writes by a schedule": networks(
         flow("a", source={"kind": "poisson", "rate": "200pps", "size": "2000B"})
     ),
@@ -192,13 +234,33 @@ def test_the_module_gives_the_packets_of_the_process(which: str) -> None:
     for column in ("t_ns", "queue", "event", "flow", "bytes"):
         ours, theirs = (run.tables["packets"][column] for run in (module, process))
         assert ours.tolist() == theirs.tolist(), column
-    assert module.meta["longest_lateness_ns"] == process.meta["longest_lateness_ns"]
+    for key in ("longest_lateness_ns", "events"):
+        assert module.meta[key] == process.meta[key], key
+    assert module.meta["digest"] == process.meta["digest"]
+
+
+def test_connections_that_are_never_made_are_given_up_alike() -> None:
+    """TCP repeats a SYN six times, for 127 s altogether."""
+    lossy = networks(
+        flow("a", source=SIZED),
+        flow("b", source=LOOP),
+        arrivals("c", "20s"),
+        loss=1,
+        duration="150s",
+        sample_interval="1s",
+    )
+    process, module = by("process", lossy), by("module", lossy)
+    begun = module.column("transfers", "flow")
+    assert np.bincount(begun).tolist() == [1, 1, 7]
+    assert (module.column("transfers", "completed_ns") < 0).all()
+    assert module.meta["events"] == process.meta["events"]
     assert module.meta["digest"] == process.meta["digest"]
 
 
 @pytest.mark.parametrize(
     "which",
     [
+        "loops and mice both ways beside a greedy flow, in a measured window",
         "controllers that share a queue",
         "datagrams, probes of both kinds and TCP, both ways through fq_codel",
     ],

@@ -1,6 +1,10 @@
 //! The module that reads and writes for flows and probes: its requests, as `traffic/dumbbell_traffic.h` of
 //! the kernel's recipe has them.
 
+mod transfers;
+
+pub use transfers::{PlannedTransfer, SourceOfTransfers, TransferTokens};
+
 use super::{Poll, Socket, TCP_INFO_BYTES, checked};
 use dumbbell_core::time::Time;
 use std::fs::File;

@@ -1,5 +1,6 @@
 //! TCP sockets that never wait.
 
+use super::tcp_options::TCP_WINDOW_CLAMP;
 use super::{Socket, address, checked, checked_size, owned};
 use std::io;
 use std::mem::{size_of, zeroed};
@@ -8,49 +9,14 @@ use std::os::fd::AsRawFd;
 
 /// As long as `struct tcp_info` is in Linux 6.1 (linux/tcp.h).
 pub const TCP_INFO_BYTES: usize = 232;
-/// linux/tcp.h
-const TCP_WINDOW_CLAMP: i32 = 10;
 
 impl Socket {
     /// TCP, neither connected nor listening.
     pub fn tcp() -> io::Result<Socket> {
-        let socket = Socket::new(libc::AF_INET, libc::SOCK_STREAM, 0)?;
-        // Connections follow each other on one port.
-        socket.option(libc::SOL_SOCKET, libc::SO_REUSEADDR, 1)?;
-        Ok(socket)
+        Socket::new(libc::AF_INET, libc::SOCK_STREAM, 0)
     }
 
-    /// Chooses the congestion controller by its name.
-    pub fn congestion_control(&self, name: &str) -> io::Result<()> {
-        let length = name.len() as libc::socklen_t;
-        let (fd, name) = (self.as_raw_fd(), name.as_ptr());
-        // SAFETY: the pointer is to text of the given length that outlives the call.
-        checked(unsafe {
-            libc::setsockopt(
-                fd,
-                libc::IPPROTO_TCP,
-                libc::TCP_CONGESTION,
-                name.cast(),
-                length,
-            )
-        })
-        .map(|_| ())
-    }
-
-    /// A send buffer of `bytes` bytes that does not grow.
-    pub fn send_buffer(&self, bytes: u64) -> io::Result<()> {
-        // The kernel doubles it for its own overhead (socket(7)).
-        self.option(libc::SOL_SOCKET, libc::SO_SNDBUFFORCE, bytes as i32)
-    }
-
-    /// A receive window of at most `bytes` bytes; the buffer is large enough for it.
-    pub fn receive_window(&self, bytes: u64) -> io::Result<()> {
-        let most = (4 * bytes).min(1 << 30) as i32;
-        self.option(libc::SOL_SOCKET, libc::SO_RCVBUFFORCE, most)?;
-        self.option(libc::IPPROTO_TCP, TCP_WINDOW_CLAMP, bytes as i32)
-    }
-
-    /// The same again where the kernel has given it up.
+    /// Sets `SocketOption::receive_window` again where the kernel has given it up.
     ///
     /// Linux 6.12 takes it from the buffer whenever segments of another size come, with the first
     /// data at the latest (net/ipv4/tcp_input.c, `tcp_measure_rcv_mss`).
@@ -60,13 +26,6 @@ impl Socket {
             self.option(libc::IPPROTO_TCP, TCP_WINDOW_CLAMP, bytes as i32)?;
         }
         Ok(())
-    }
-
-    /// Lets TCP space its segments out at whatever rate the controller computes.
-    pub fn pace(&self) -> io::Result<()> {
-        // Any limit but "none", which is all ones, switches the pacing timer on (net/core/sock.c).
-        const FASTEST: i32 = -2;
-        self.option(libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, FASTEST)
     }
 
     /// Waits for connections.

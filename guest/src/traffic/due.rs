@@ -110,20 +110,15 @@ impl DueEvents {
         }
     }
 
-    /// As the module gets them, which may take the samples up to `last`; None if it must not.
-    pub fn plan(&self, samples: Option<(Time, Time)>) -> Plan {
+    /// As the module gets them, with the interval and the last time of samples.
+    pub fn plan(&self, (sample_step, last_sample): (Time, Time)) -> Plan {
         let other = self.others.peek().map_or(Time::NEVER, |other| other.0.0);
-        let (sample_step, last_sample) = samples.unwrap_or((Time::NEVER, Time::ZERO));
-        let (other, sample) = match samples {
-            Some(_) => (other, self.sample),
-            None => (other.min(self.sample), Time::NEVER),
-        };
         Plan {
             zero_ns: 0,
             other_ps: other.0,
             check_ps: self.capture.0,
             check_step_ps: CAPTURE_STEP.0,
-            sample_ps: sample.0,
+            sample_ps: self.sample.0,
             sample_step_ps: sample_step.0,
             last_sample_ps: last_sample.0,
         }
@@ -182,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_that_the_module_must_not_take_are_for_this_process() {
+    fn the_module_gets_the_first_event_beside_those_that_recur() {
         let mut due = events();
         while due
             .next(Time(20))
@@ -191,12 +186,15 @@ mod tests {
         due.at(Time(40), DueEvent::Capture);
         due.next(Time(20));
         due.at(Time(25), DueEvent::Sample);
-        let plan = due.plan(Some((Time(5), Time(90))));
+        let plan = due.plan((Time(5), Time(90)));
         assert_eq!((plan.other_ps, plan.check_ps, plan.sample_ps), (20, 40, 25));
+        assert_eq!((plan.sample_step_ps, plan.last_sample_ps), (5, 90));
         due.next(Time(20));
-        let plan = due.plan(None);
-        assert_eq!((plan.other_ps, plan.sample_ps), (25, u64::MAX));
         due.skip_captures(2);
-        assert_eq!(due.plan(None).check_ps, 40 + 2 * CAPTURE_STEP.0);
+        let plan = due.plan((Time(5), Time(90)));
+        assert_eq!(
+            (plan.other_ps, plan.check_ps),
+            (u64::MAX, 40 + 2 * CAPTURE_STEP.0)
+        );
     }
 }

@@ -5,16 +5,19 @@ use crate::error::GuestError;
 use crate::netlink::{self, Disciplines};
 use crate::samples::{Arrival, Item, Sample};
 use crate::sys::Done;
-use crate::tcp_flow::{TcpFlow, Totals};
+use crate::tcp_flow::{self, Seen};
 use crate::tokens::{UDP_RECEIVER, parts};
 use crate::traffic_module::TrafficModule;
-use dumbbell_core::tcp_sample::TcpSample;
 use dumbbell_core::time::Time;
 
 impl Traffic<'_> {
     pub(super) fn sample(&mut self, time: Time) -> Result<(), GuestError> {
         let by_host = self.disciplines()?;
-        self.keep_sample(time, &by_host, |tcp| tcp.look())?;
+        let mut seen = Vec::new();
+        for index in 0..self.flows.len() {
+            seen.extend(self.look_at(index)?);
+        }
+        self.keep_sample(time, &by_host, seen);
         self.plan_sample_after(time);
         Ok(())
     }
@@ -25,34 +28,30 @@ impl Traffic<'_> {
         self.at(next.unwrap_or(Time::NEVER), DueEvent::Sample);
     }
 
-    fn keep_sample(
-        &mut self,
-        time: Time,
-        by_host: &[Disciplines],
-        look: impl Fn(&TcpFlow) -> Result<(Totals, Option<TcpSample>), GuestError>,
-    ) -> Result<(), GuestError> {
+    /// Keeps the disciplines of every host, and what was seen of every flow over TCP.
+    fn keep_sample(&mut self, time: Time, by_host: &[Disciplines], seen: Vec<Seen>) {
         self.records.samples.push((time, self.counters_in(by_host)));
         for (queue, ((host, device, handle), _)) in self.places.iter().enumerate() {
             if let Some(state) = netlink::own_state(&by_host[*host], (*device, *handle)) {
                 self.records.own.push(time, queue, state);
             }
         }
-        for tcp in self.tcp_flows() {
-            let seen = look(tcp)?;
+        let tcp = self.flows.iter_mut().filter_map(|flow| match flow {
+            Flow::Tcp(tcp) => Some(tcp),
+            Flow::Udp(_) => None,
+        });
+        for (tcp, seen) in tcp.zip(seen) {
             tcp.record.samples.push(seen);
         }
-        Ok(())
     }
 
-    /// The interval and the last time of samples, if the module may take them: it looks at the ends of
-    /// connections in the order of flows only where each flow has one connection at a time.
-    pub(super) fn samples_in_module(&self) -> Option<(Time, Time)> {
-        let may_overlap = |flow: &Flow| matches!(flow, Flow::Tcp(tcp) if tcp.may_overlap());
+    /// The interval and the last time of samples.
+    pub(super) fn sampling(&self) -> (Time, Time) {
         let step = Time::from_ns(self.experiment.sample_interval_ns);
-        (!self.flows.iter().any(may_overlap)).then_some((step, self.end))
+        (step, self.end)
     }
 
-    /// Takes over what the module did. Between its samples and now no connection was opened or closed.
+    /// Takes over what the module did, in the order in which it did it.
     pub(super) fn was_done(
         &mut self,
         module: &TrafficModule,
@@ -66,23 +65,27 @@ impl Traffic<'_> {
         let bytes = module.fetch(done)?;
         for item in module.items(&bytes, self.netlink.len())? {
             match item {
-                Item::Sample(sample) => self.was_sampled(sample)?,
+                Item::Sample(sample) => self.was_sampled(&sample),
                 Item::Sent { order } => self.was_sent(module, order)?,
                 Item::Arrived(arrival) => self.has_arrived(module, &arrival)?,
+                Item::Opened { order, at, bytes } => self.was_opened(order, at, bytes)?,
+                Item::Closed(closed) => self.was_closed(module, &closed),
+                Item::Looked { order, ends } => self.was_looked_at(order, &ends),
             }
         }
         Ok(())
     }
 
-    fn was_sampled(&mut self, Sample { at, by_host, ends }: Sample) -> Result<(), GuestError> {
-        self.keep_sample(at, &by_host, |tcp| {
-            tcp.look_by(|token, _| {
-                let missing = || GuestError::Internal(format!("no end {token} in a sample"));
-                ends.get(&token).copied().ok_or_else(missing)
-            })
-        })?;
-        self.plan_sample_after(at);
-        Ok(())
+    fn was_sampled(&mut self, Sample { at, by_host, ends }: &Sample) {
+        let open = tcp_flow::seen_by_flow(ends);
+        let flows = self.flows.iter().enumerate();
+        let seen = flows.filter_map(|(index, flow)| match flow {
+            Flow::Tcp(tcp) => Some(tcp.with_open(open.get(&index))),
+            Flow::Udp(_) => None,
+        });
+        let seen = seen.collect();
+        self.keep_sample(*at, by_host, seen);
+        self.plan_sample_after(*at);
     }
 
     fn was_sent(&mut self, module: &TrafficModule, order: u64) -> Result<(), GuestError> {
@@ -116,7 +119,7 @@ impl Traffic<'_> {
         Ok(())
     }
 
-    /// Lets the module send what is due before the next event of this process.
+    /// Lets the module send and open what is due before the next event of this process.
     pub(super) fn send_before_next(&mut self, now: Time) -> Result<(), GuestError> {
         let Some(module) = self.module.clone().filter(|_| self.has_sources) else {
             return Ok(());

@@ -1,8 +1,8 @@
 """The kernel module that reads and writes for flows and probes (`recipe/traffic`).
 
-Process 1 opens the sockets and passes them to the module, so that packets cost no switch between
-kernel and process. Programs, those of probes of kind ``irtt`` among them, stay processes. It is the
-default where its packets are those of the process.
+Process 1 passes it sockets, and schedules of datagrams and transfers, so that packets and short
+connections cost no switch between kernel and process. Programs, those of probes of kind ``irtt``
+among them, stay processes. It is the default where its packets are those of the process.
 """
 
 from __future__ import annotations

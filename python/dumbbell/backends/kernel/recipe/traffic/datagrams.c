@@ -9,7 +9,6 @@
 #include <linux/ip.h>
 #include <linux/mm.h>
 #include <linux/net.h>
-#include <linux/rbtree.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 #include <linux/xarray.h>
@@ -28,9 +27,9 @@ struct inlet {
 };
 
 struct source {
+	struct due due; /* planned while something is left of the schedule */
 	struct dumbbell_traffic_source asked;
 	struct socket *sock;
-	struct rb_node place; /* in `sources_due` while something is left of the schedule */
 	struct dumbbell_traffic_datagram *schedule;
 	u32 count;
 	u32 next;
@@ -38,8 +37,6 @@ struct source {
 };
 
 static DEFINE_XARRAY(sources);
-static struct rb_root_cached sources_due = RB_ROOT_CACHED;
-static bool wants_schedule; /* a source has sent all of its schedule, and more will follow */
 static void *echoed;
 
 /* --- calls ----------------------------------------------------------------------------------- */
@@ -161,37 +158,9 @@ void free_inlet(struct inlet *inlet)
 
 /* --- what is sent ---------------------------------------------------------------------------- */
 
-static const struct dumbbell_traffic_datagram *next_of(const struct source *source)
+static int send_next(struct due *due)
 {
-	return source->schedule + source->next;
-}
-
-static bool is_earlier(struct rb_node *one, const struct rb_node *other)
-{
-	const struct source *a = rb_entry(one, struct source, place);
-	const struct source *b = rb_entry(other, struct source, place);
-	u64 a_ps = next_of(a)->at_ps;
-	u64 b_ps = next_of(b)->at_ps;
-
-	return a_ps < b_ps || (a_ps == b_ps && a->asked.order < b->asked.order);
-}
-
-static struct source *first_due(void)
-{
-	struct rb_node *first = rb_first_cached(&sources_due);
-
-	return first ? rb_entry(first, struct source, place) : NULL;
-}
-
-u64 first_datagram_ps(void)
-{
-	struct source *source = first_due();
-
-	return source ? next_of(source)->at_ps : NEVER;
-}
-
-static int send_next(struct source *source)
-{
+	struct source *source = container_of(due, struct source, due);
 	struct dumbbell_traffic_datagram *datagram = source->schedule + source->next;
 	u32 head_bytes = min(datagram->head_bytes, datagram->bytes);
 	struct kvec parts[2] = {
@@ -211,30 +180,12 @@ static int send_next(struct source *source)
 		error = send_to(source->sock, &to, parts);
 	if (error)
 		return error;
-	rb_erase_cached(&source->place, &sources_due);
 	source->next++;
 	if (source->next < source->count)
-		rb_add_cached(&source->place, &sources_due, is_earlier);
-	else
-		wants_schedule |= !source->is_last;
+		plan_due(due, source->schedule[source->next].at_ps);
+	else if (!source->is_last)
+		set_wants_schedule(true);
 	return keep_item(source->asked.order, DUMBBELL_TRAFFIC_SENT, NULL, 0, NULL, 0);
-}
-
-int send_due(u64 now_ps, u64 before_ps, u64 before_order)
-{
-	struct source *source;
-	int error = 0;
-
-	while (!error && !wants_schedule && (source = first_due())) {
-		u64 at_ps = next_of(source)->at_ps;
-
-		if (at_ps > now_ps || at_ps > before_ps ||
-		    (at_ps == before_ps && source->asked.order >= before_order))
-			break;
-		was_due(at_ps, now_ps);
-		error = send_next(source);
-	}
-	return error ? error : wants_schedule;
 }
 
 int add_source(const struct dumbbell_traffic_source *asked)
@@ -246,6 +197,8 @@ int add_source(const struct dumbbell_traffic_source *asked)
 	if (!source)
 		return -ENOMEM;
 	source->asked = *asked;
+	source->due.order = asked->order;
+	source->due.act = send_next;
 	source->is_last = true;
 	source->sock = sockfd_lookup(asked->fd, &error);
 	if (!source->sock) {
@@ -298,7 +251,7 @@ int add_schedule(const struct dumbbell_traffic_schedule *asked)
 	source->count = asked->count;
 	source->next = 0;
 	source->is_last = asked->is_last;
-	rb_add_cached(&source->place, &sources_due, is_earlier);
-	wants_schedule = false;
+	plan_due(&source->due, schedule->at_ps);
+	set_wants_schedule(false);
 	return 0;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * The timer of process 1, and what it does when the timer expires: it sends the datagrams that are due
- * (datagrams.c), checks whether there are many records of packets (taps.c), and takes samples of
- * disciplines and connections.
+ * (datagrams.c), opens connections (connections.c), checks whether there are many records of packets
+ * (taps.c), and takes samples of disciplines and connections.
  *
  * Samples are what process 1 would have received: the answers of route netlink to the same message
  * and struct tcp_info, asked for in the same order. They are kept here until it fetches them. The
@@ -60,13 +60,13 @@ bool has_expired(void)
 	return READ_ONCE(expired);
 }
 
-static void set_timer(void)
+void set_timer(void)
 {
 	u64 first_ps = min3(plan.other_ps, plan.check_ps, plan.sample_ps);
 	unsigned long flags;
 	u64 at_ns;
 
-	first_ps = min(first_ps, first_datagram_ps());
+	first_ps = min(first_ps, first_due_ps());
 	if (first_ps == NEVER)
 		return;
 	if (check_add_overflow(plan.zero_ns, DIV_ROUND_UP_ULL(first_ps, 1000), &at_ns))
@@ -199,6 +199,11 @@ static int sample(void)
 
 /* --- what is due ----------------------------------------------------------------------------- */
 
+u64 since_zero_ps(u64 at_ns)
+{
+	return at_ns < plan.zero_ns ? 0 : (at_ns - plan.zero_ns) * 1000;
+}
+
 void was_due(u64 at_ps, u64 now_ps)
 {
 	latest_ps = max(latest_ps, now_ps - at_ps);
@@ -236,7 +241,7 @@ int do_due(u64 at_ns)
 	/* Before time zero nothing is due. */
 	if (at_ns < plan.zero_ns)
 		return 1;
-	now_ps = (at_ns - plan.zero_ns) * 1000;
+	now_ps = since_zero_ps(at_ns);
 	if (plan.other_ps <= now_ps)
 		return 1;
 	do {
@@ -258,7 +263,7 @@ int send_before(struct dumbbell_traffic_due *asked)
 
 	asked->wants_schedule = 0;
 	if (asked->at_ns >= plan.zero_ns)
-		result = send_due((asked->at_ns - plan.zero_ns) * 1000, asked->before_ps,
+		result = send_due(since_zero_ps(asked->at_ns), asked->before_ps,
 				  asked->before_order);
 	if (result > 0)
 		asked->wants_schedule = 1;

@@ -7,8 +7,9 @@
  * and configured it. It is identified by its token. Ends that are ready at the same time are served in
  * the order of their tokens.
  *
- * A source sends datagrams at times and with contents that process 1 has computed before. It is
- * identified by its order: sources that are due at the same time send in this order.
+ * A source sends datagrams at times and with contents that process 1 has computed before, or opens
+ * connections for transfers. It is identified by its order: sources that are due at the same time act in
+ * this order. The lower half of orders and tokens is the number of the flow or probe.
  */
 #ifndef DUMBBELL_TRAFFIC_H
 #define DUMBBELL_TRAFFIC_H
@@ -75,6 +76,53 @@ struct dumbbell_traffic_datagram {
 struct dumbbell_traffic_schedule {
 	__u64 order;
 	__u64 datagrams; /* address of an array, in the order of times */
+	__u32 count;
+	__u32 is_last; /* no more will follow */
+};
+
+/* An option of a socket (setsockopt(2)). */
+struct dumbbell_traffic_option {
+	__s32 level;
+	__s32 name;
+	__u32 bytes; /* of the value */
+	__u8 value[16];
+	__u32 unused;
+};
+
+/*
+ * A source of transfers, each over a connection of its own, which is closed once its bytes have arrived.
+ * Its ends have tokens, those of the first connection as given and a step more with each following one, if
+ * connections may overlap.
+ */
+struct dumbbell_traffic_transfers {
+	__u64 order;
+	__u64 accepts; /* token of the socket that listens */
+	__u64 receiver; /* token of the receiver of the first connection */
+	__u64 sender; /* and of its sender */
+	__u64 token_step;
+	__s32 listener;
+	__s32 of_host; /* some socket of the host that opens connections */
+	__be32 address;
+	__be16 port;
+	__u16 waits_for_end; /* whether a transfer begins only after the one before has ended */
+	__u64 options; /* address of an array, set in this order before connecting */
+	__u32 option_count;
+	__u32 unused;
+	__u64 write_bytes; /* as of an end */
+	__u64 window_bytes;
+	__u64 stop_ps; /* none begins then or later */
+};
+
+/* A transfer of a schedule. */
+struct dumbbell_traffic_transfer {
+	__u64 at_ps; /* after time zero; if it waits for the end of another, after that */
+	__u64 bytes;
+};
+
+/* The next transfers of a source, once it has begun all that it was given before. */
+struct dumbbell_traffic_transfer_schedule {
+	__u64 order;
+	__u64 transfers; /* address of an array, in their order */
 	__u32 count;
 	__u32 is_last; /* no more will follow */
 };
@@ -160,6 +208,23 @@ enum {
 	DUMBBELL_TRAFFIC_END = 2, /* of: token; struct dumbbell_traffic_count, struct tcp_info */
 	DUMBBELL_TRAFFIC_SENT = 3, /* of: order of the source that sent its next datagram */
 	DUMBBELL_TRAFFIC_ARRIVED = 4, /* of: token; struct dumbbell_traffic_arrival, and the head */
+	DUMBBELL_TRAFFIC_OPENED = 20, /* of: order; struct dumbbell_traffic_opened */
+	DUMBBELL_TRAFFIC_CLOSED = 21, /* of: token of the sender; struct dumbbell_traffic_closed */
+	DUMBBELL_TRAFFIC_LOOKED = 22, /* of: order. The ends that follow are of its connections. */
+};
+
+/* A transfer has begun. */
+struct dumbbell_traffic_opened {
+	__u64 at_ps; /* when it was due */
+	__u64 bytes;
+};
+
+/* Its connection was closed. */
+struct dumbbell_traffic_closed {
+	__u64 completed_ns; /* when all had arrived, on the monotonic clock; 0: it has not */
+	__u64 has_receiver; /* whether it had been accepted */
+	struct dumbbell_traffic_last sender;
+	struct dumbbell_traffic_last receiver;
 };
 
 struct dumbbell_traffic_arrival {
@@ -168,7 +233,7 @@ struct dumbbell_traffic_arrival {
 	__u32 client; /* to whom it was sent back; 0 if it was not */
 };
 
-/* Samples and what happened to datagrams are a sequence of items. */
+/* Samples and what happened to datagrams and transfers are a sequence of items. */
 struct dumbbell_traffic_item {
 	__u64 of;
 	__u32 kind;
@@ -226,6 +291,11 @@ struct dumbbell_traffic_missed {
 /* Send datagrams that are due before an event of process 1; say what was done so far. */
 #define DUMBBELL_TRAFFIC_SEND _IOWR('D', 14, struct dumbbell_traffic_due)
 #define DUMBBELL_TRAFFIC_TELL _IOWR('D', 15, struct dumbbell_traffic_turn)
+/* Add a source of transfers; give it its next ones; abort its connections; look at their ends. */
+#define DUMBBELL_TRAFFIC_TRANSFERS _IOW('D', 20, struct dumbbell_traffic_transfers)
+#define DUMBBELL_TRAFFIC_TRANSFER_SCHEDULE _IOW('D', 21, struct dumbbell_traffic_transfer_schedule)
+#define DUMBBELL_TRAFFIC_ABORT _IOW('D', 22, __u64)
+#define DUMBBELL_TRAFFIC_LOOK _IOW('D', 23, __u64)
 /* Observe a queue; fetch the oldest records, in the order of what was seen, as far as there is room (64 KiB hold
  * some), and say how many bytes; count packets that were not recorded. */
 #define DUMBBELL_TRAFFIC_TAP _IOW('D', 30, struct dumbbell_traffic_tap)

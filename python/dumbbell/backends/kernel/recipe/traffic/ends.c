@@ -6,7 +6,8 @@
  * That wait combines epoll_wait(2) and the loop of process 1 around it. It is level-triggered,
  * reads the clock once each time something is ready, and makes the same calls in the same order.
  * Under time-travel=inf-cpu reading the clock advances it (timer_read, arch/um/kernel/time.c), and so
- * does a call that fails, so packets leave at the same times with both. Datagrams are in datagrams.c, what is due in due.c.
+ * does a call that fails, so packets leave at the same times with both. Datagrams are in datagrams.c,
+ * connections of transfers in connections.c, what is due in due.c.
  */
 #include <linux/file.h>
 #include <linux/net.h>
@@ -17,18 +18,6 @@
 #include <net/tcp.h>
 
 #include "traffic.h"
-
-struct end {
-	struct dumbbell_traffic_end asked; /* of datagrams only the token */
-	struct inlet *inlet; /* NULL for an end of a TCP connection */
-	struct dumbbell_traffic_count count;
-	struct socket *sock;
-	struct wait_queue_entry wait;
-	struct list_head ready; /* in `ready_ends`; empty while it is not there */
-	struct list_head turn; /* among those served now */
-	__poll_t wanted; /* what it waits for */
-	u64 write_left; /* of a write that has a size and was not taken whole */
-};
 
 /* All data below are accessed only by process 1, the only user, except those set in interrupts. */
 static DEFINE_XARRAY(ends);
@@ -124,7 +113,7 @@ static int send(struct socket *sock, u32 bytes)
 	return returned(kernel_sendmsg(sock, &message, &from, 1, bytes));
 }
 
-/* Returns an event for process 1, if any; the end is then not served any more. */
+/* Returns an event, if any. */
 static int serve_sender(struct end *end)
 {
 	struct dumbbell_traffic_end *asked = &end->asked;
@@ -208,7 +197,9 @@ static void take_ready(void)
 	struct end *end;
 
 	while ((end = first_ready())) {
-		if (!(vfs_poll(end->sock->file, NULL) & end->wanted))
+		struct socket *sock = end->sock;
+
+		if (!(sock->ops->poll(sock->file, sock, NULL) & end->wanted))
 			continue;
 		list_for_each_prev(at, &turns) {
 			if (list_entry(at, struct end, turn)->asked.token < end->asked.token)
@@ -216,6 +207,26 @@ static void take_ready(void)
 		}
 		list_add(&end->turn, at);
 	}
+}
+
+/* Returns an event for process 1, if any; the end is then not served any more. */
+static int serve(struct end *end, u64 now_ns)
+{
+	int what;
+
+	if (end->inlet)
+		what = serve_inlet(end->sock, end->inlet, now_ns);
+	else if (end->listens)
+		what = accept_connections(end->listens);
+	else if (end->asked.kind == DUMBBELL_TRAFFIC_SENDER)
+		what = serve_sender(end);
+	else
+		what = serve_receiver(end, now_ns);
+	if (what == DUMBBELL_TRAFFIC_OVER && end->connection)
+		return connection_is_over(end, now_ns);
+	if (what)
+		end->wanted = 0;
+	return what;
 }
 
 void serve_turns(struct dumbbell_traffic_turn *turn, u64 before)
@@ -230,16 +241,10 @@ void serve_turns(struct dumbbell_traffic_turn *turn, u64 before)
 		list_del_init(&end->turn);
 		set_ready(end); /* whether it still is, is asked before the next wait */
 		end->count.served++;
-		if (end->inlet)
-			what = serve_inlet(end->sock, end->inlet, turn->at_ns);
-		else if (end->asked.kind == DUMBBELL_TRAFFIC_SENDER)
-			what = serve_sender(end);
-		else
-			what = serve_receiver(end, turn->at_ns);
+		turn->token = end->asked.token;
+		what = serve(end, turn->at_ns);
 		if (!what)
 			continue;
-		end->wanted = 0;
-		turn->token = end->asked.token;
 		turn->what = what < 0 ? DUMBBELL_TRAFFIC_FAILED : what;
 		turn->error = what < 0 ? -what : 0;
 	}
@@ -316,7 +321,7 @@ int wait_without_fs(struct dumbbell_traffic_turn *turn)
 
 /* --- samples ---------------------------------------------------------------------------------- */
 
-static int sample_end(struct end *end)
+int sample_end(struct end *end)
 {
 	struct tcp_info info;
 
@@ -326,23 +331,32 @@ static int sample_end(struct end *end)
 			 sizeof(info));
 }
 
+static bool is_sender(const struct end *end)
+{
+	return !end->inlet && !end->listens && end->asked.kind == DUMBBELL_TRAFFIC_SENDER;
+}
+
 int sample_ends(u64 to_receiver)
 {
 	struct end *end, *receiver;
 	unsigned long token;
+	u64 after = 0; /* from the flow of this token on, transfers were not looked at yet */
 	int error = 0;
 
 	xa_for_each(&ends, token, end) {
-		if (end->inlet || end->asked.kind != DUMBBELL_TRAFFIC_SENDER)
+		if (!is_sender(end))
 			continue;
-		error = sample_end(end);
+		error = sample_transfers(after, token);
+		after = token;
+		if (!error)
+			error = sample_end(end);
 		receiver = xa_load(&ends, token - to_receiver);
 		if (!error && receiver)
 			error = sample_end(receiver);
 		if (error)
-			break;
+			return error;
 	}
-	return error;
+	return sample_transfers(after, NEVER);
 }
 
 /* --- requests of process 1 ------------------------------------------------------------------- */
@@ -353,18 +367,41 @@ static void wait_for_others(struct file *file, wait_queue_head_t *head, poll_tab
 	add_wait_queue(head, &others_wait);
 }
 
-static void release(struct end *end)
+void start_waiting(struct end *end, struct socket *sock)
+{
+	end->sock = sock;
+	end->count.token = end->asked.token;
+	INIT_LIST_HEAD(&end->ready);
+	INIT_LIST_HEAD(&end->turn);
+	init_waitqueue_func_entry(&end->wait, wake_end);
+	add_wait_queue(&sock->wq.wait, &end->wait);
+	set_ready(end); /* or not, as the next wait finds */
+}
+
+void stop_waiting(struct end *end)
 {
 	remove_wait_queue(&end->sock->wq.wait, &end->wait);
 	set_not_ready(end);
 	list_del(&end->turn);
+}
+
+void free_by_rcu(void)
+{
+	struct { struct rcu_head rcu; } *entry = kmalloc(sizeof(*entry), GFP_KERNEL);
+
+	if (entry)
+		kfree_rcu(entry, rcu);
+}
+
+static void release(struct end *end)
+{
+	stop_waiting(end);
 	sockfd_put(end->sock);
 	free_inlet(end->inlet);
 	kfree(end);
 }
 
-/* Waits for an end from now on. */
-static int add_end(struct end *end, int fd, bool is_right(const struct sock *))
+int add_end(struct end *end, int fd, bool is_right(const struct sock *))
 {
 	struct socket *sock;
 	int error;
@@ -372,23 +409,11 @@ static int add_end(struct end *end, int fd, bool is_right(const struct sock *))
 	sock = sockfd_lookup(fd, &error);
 	if (!sock)
 		return error;
-	if (!is_right(sock->sk)) {
-		error = -EINVAL;
-		goto refused;
-	}
-	end->count.token = end->asked.token;
-	end->sock = sock;
-	INIT_LIST_HEAD(&end->ready);
-	INIT_LIST_HEAD(&end->turn);
-	error = xa_insert(&ends, end->asked.token, end, GFP_KERNEL);
+	error = is_right(sock->sk) ? xa_insert(&ends, end->asked.token, end, GFP_KERNEL) : -EINVAL;
 	if (error)
-		goto refused;
-	init_waitqueue_func_entry(&end->wait, wake_end);
-	add_wait_queue(&sock->wq.wait, &end->wait);
-	set_ready(end); /* or not, as the next wait finds */
-	return 0;
-refused:
-	sockfd_put(sock);
+		sockfd_put(sock);
+	else
+		start_waiting(end, sock);
 	return error;
 }
 
@@ -450,7 +475,7 @@ int add_more(const struct dumbbell_traffic_more *more)
 	struct end *end = xa_load(&ends, more->token);
 	int error = 0;
 
-	if (!end || end->inlet || end->asked.kind != DUMBBELL_TRAFFIC_SENDER)
+	if (!end || !is_sender(end))
 		return -ENOENT;
 	if (check_add_overflow(end->asked.bytes, more->bytes, &end->asked.bytes))
 		end->asked.bytes = DUMBBELL_TRAFFIC_UNLIMITED;
@@ -492,7 +517,7 @@ int take_back(struct dumbbell_traffic_last *last)
 	struct tcp_info info;
 
 	BUILD_BUG_ON(sizeof(info) < sizeof(last->info));
-	if (!end || end->inlet)
+	if (!end || end->inlet || end->listens)
 		return -ENOENT;
 	tcp_get_info(end->sock->sk, &info);
 	cond_resched();
@@ -500,5 +525,6 @@ int take_back(struct dumbbell_traffic_last *last)
 	last->count = end->count;
 	xa_erase(&ends, end->asked.token);
 	release(end);
+	free_by_rcu(); /* process 1 closes it next */
 	return 0;
 }

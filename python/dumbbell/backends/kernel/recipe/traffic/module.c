@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
- * Reads and writes of flows and probes inside the guest's kernel. Process 1 opens the sockets, draws
- * the traffic and reads the counters of TCP. This module does the work per packet while process 1
- * waits in an ioctl(2): see ends.c, datagrams.c, due.c and taps.c.
+ * Reads and writes of flows and probes inside the guest's kernel. Process 1 draws the traffic and keeps the
+ * records. This module does the work per packet while process 1 waits in an ioctl(2): see ends.c,
+ * connections.c, datagrams.c, sources.c, due.c and taps.c.
  */
 #include <linux/mm.h>
 #include <linux/module.h>
@@ -29,8 +29,11 @@ static long control(struct file *file, unsigned int command, unsigned long argum
 		struct dumbbell_traffic_source source;
 		struct dumbbell_traffic_schedule schedule;
 		struct dumbbell_traffic_due due;
+		struct dumbbell_traffic_transfers transfers;
+		struct dumbbell_traffic_transfer_schedule transfer_schedule;
 		struct dumbbell_traffic_tap tap;
 		struct dumbbell_traffic_missed missed;
+		u64 order;
 		u32 fd;
 	} asked;
 	long result;
@@ -96,6 +99,18 @@ static long control(struct file *file, unsigned int command, unsigned long argum
 		break;
 	case DUMBBELL_TRAFFIC_MISSED:
 		result = count_missed(&asked.missed);
+		break;
+	case DUMBBELL_TRAFFIC_TRANSFERS:
+		result = add_transfers(&asked.transfers);
+		break;
+	case DUMBBELL_TRAFFIC_TRANSFER_SCHEDULE:
+		result = add_transfer_schedule(&asked.transfer_schedule);
+		break;
+	case DUMBBELL_TRAFFIC_ABORT:
+		result = abort_connections(asked.order);
+		break;
+	case DUMBBELL_TRAFFIC_LOOK:
+		result = look_at_transfers(asked.order);
 		break;
 	default:
 		result = -ENOTTY;
