@@ -8,10 +8,14 @@ arrival (``red``, ``pie``, ``sfb``, ``sfq``), or when it leaves the queue (``cod
 
 from __future__ import annotations
 
+import os
+from itertools import pairwise
+
 import pytest
 from kernel_samples import network
 
 from dumbbell.backends import simulate
+from dumbbell.backends.kernel.cache import TEST_VARIABLE
 from dumbbell.spec import Experiment
 from dumbbell.tables import Run
 
@@ -66,6 +70,12 @@ def test_the_same_number_is_marked_at_dequeue(qdisc: str) -> None:
     described = overloaded(qdisc, 150)
     ours, theirs = (marked(simulate(described, backend=each)) for each in ("sim", "kernel"))
     assert ours[0] > 100
+    if qdisc.startswith("fq ") and os.environ.get(TEST_VARIABLE, "6.1") != "6.1":
+        # The fast path of 6.12 marks nothing; it ends in the warm-up, when eight packets wait.
+        ours, theirs = (
+            [first, *(later - earlier for earlier, later in pairwise(sampled))]
+            for first, *sampled in (ours, theirs)
+        )
     assert theirs == pytest.approx(ours, rel=0.0, abs=1)
 
 

@@ -27,7 +27,9 @@ from dumbbell.spec.programs import programs_of
 from dumbbell.spec.resolved import GuestKind
 
 _EXACT_SINCE: Final = (6, 1)
-"""From this version of Linux on the module gives the packets of the process."""
+"""From this version of Linux on the module gives the packets of the process. Before, the kernel's
+random numbers also depend on addresses of packets (PRANDOM_ADD_NOISE, include/linux/prandom.h of
+5.15), and so on what else has been allocated."""
 _NAME: Final = "dumbbell_traffic"
 _SOURCES: Final = FOLDER / "traffic"
 _KBUILD: Final = """\
@@ -95,7 +97,8 @@ def _usual(asked: Resolved) -> Player:
         return Player(None, reason="there are no flows and no probes")
     kernel = require_kernel(asked.timer_hz, asked.kernel)
     if version_numbers(kernel.version) < _EXACT_SINCE:
-        return Player(None, reason=f"on Linux {kernel.version} the module gives other times")
+        reason = f"on Linux {kernel.version} the kernel would draw other random numbers"
+        return Player(None, reason=reason)
     return _usual_on(kernel)
 
 

@@ -166,7 +166,7 @@ static int sample_disciplines(u32 number)
 	int got;
 
 	got = kernel_sendmsg(sockets[number], &asking, &from, 1, from.iov_len);
-	cond_resched(); /* where process 1 returns from its call, here and below */
+	next_call();
 	if (got < 0)
 		return got;
 	do {
@@ -176,7 +176,7 @@ static int sample_disciplines(u32 number)
 
 		got = kernel_recvmsg(sockets[number], &answer, &to, 1, MESSAGE_BYTES,
 				     MSG_TRUNC | MSG_DONTWAIT);
-		cond_resched();
+		next_call();
 		if (got < 0)
 			return got;
 		got = min_t(int, got, MESSAGE_BYTES);

@@ -259,14 +259,14 @@ static int serve_at_once(struct dumbbell_traffic_turn *turn)
 
 	cond_resched();
 	turn->at_ns = ktime_get_ns();
-	cond_resched();
+	next_call();
 	serve_turns(turn, NEVER);
 	turn->is_due = is_due;
 	if (turn->what || !is_due)
 		return turn->what;
-	cond_resched();
+	next_call();
 	result = do_due(turn->at_ns);
-	cond_resched();
+	next_call();
 	if (result > 0)
 		turn->what = DUMBBELL_TRAFFIC_DUE;
 	return result;
@@ -326,7 +326,7 @@ int sample_end(struct end *end)
 	struct tcp_info info;
 
 	tcp_get_info(end->sock->sk, &info);
-	cond_resched();
+	next_call();
 	return keep_item(end->asked.token, DUMBBELL_TRAFFIC_END, &end->count, sizeof(end->count), &info,
 			 sizeof(info));
 }
@@ -520,7 +520,7 @@ int take_back(struct dumbbell_traffic_last *last)
 	if (!end || end->inlet || end->listens)
 		return -ENOENT;
 	tcp_get_info(end->sock->sk, &info);
-	cond_resched();
+	next_call();
 	memcpy(last->info, &info, sizeof(last->info));
 	last->count = end->count;
 	xa_erase(&ends, end->asked.token);

@@ -14,16 +14,26 @@
 
 #define NEVER (~0ULL)
 
-/* What happens where process 1 returns from a call: others may run, and a call that failed, also one
- * that would have blocked, takes a microsecond (handle_syscall, arch/um/kernel/skas/syscall.c of 6.1;
- * that of 5.15 does not do so). */
+/* Where process 1 returns from a call and makes the next one, others may run. Linux 5.15 lets all that are
+ * ready do so at the start of each call (handle_syscall, arch/um/kernel/skas/syscall.c), 6.1 only one that
+ * has to run. ksoftirqd, which has packets to send, is mostly ready only. */
+static inline void next_call(void)
+{
+	if (LINUX_VERSION_CODE < KERNEL_VERSION(6, 1, 0))
+		schedule();
+	else
+		cond_resched();
+}
+
+/* The same after a call that may have failed: one that did, also one that would have blocked, takes a
+ * microsecond (handle_syscall of 6.1; that of 5.15 does not do so). */
 static inline int returned(int result)
 {
 	if (LINUX_VERSION_CODE >= KERNEL_VERSION(6, 1, 0) && result < 0) {
 		udelay(1);
 		schedule();
 	}
-	cond_resched();
+	next_call();
 	return result;
 }
 
