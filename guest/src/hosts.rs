@@ -3,7 +3,8 @@
 use crate::error::{ErrorContext, GuestError};
 use crate::host_links::{Devices, HostLink, VethPair, host_requests, pair_requests};
 use crate::job::{Setting, Step};
-use crate::sys::{self, Socket};
+use crate::sys::{self, LoadedProgram, Socket};
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -25,10 +26,32 @@ pub struct Hosts {
     /// Route netlink in one more namespace, which has no devices but `lo`.
     elsewhere: Socket,
     devices: Devices,
+    tools: RefCell<Tools>,
 }
+
+/// `tc`, by its path: loaded once, or None where that is not possible.
+#[derive(Debug, Default)]
+struct Tools(HashMap<String, Option<LoadedProgram>>);
 
 /// Arguments of `tc` for lines on its input.
 const BATCH: [&str; 2] = ["-batch", "-"];
+
+impl Tools {
+    /// Runs lines in the network of this process. Returns whether they were all taken, and what was printed.
+    fn run(&mut self, tool: &str, lines: &[u8]) -> io::Result<(bool, Vec<u8>)> {
+        let loaded = match self.0.get_mut(tool) {
+            Some(known) => known,
+            None => {
+                let loaded = LoadedProgram::new(tool, &BATCH)?;
+                self.0.entry(tool.to_owned()).or_insert(loaded)
+            }
+        };
+        match loaded {
+            Some(loaded) => loaded.run(lines),
+            None => sys::run_to_end(tool, &BATCH, lines),
+        }
+    }
+}
 
 /// Whether a device sends super-packets uncut, and merges what it receives.
 #[derive(Debug, Clone, Copy)]
@@ -82,6 +105,7 @@ impl Hosts {
             devices: Devices::new(count),
             namespaces,
             elsewhere,
+            tools: RefCell::default(),
         })
     }
 
@@ -120,7 +144,7 @@ impl Hosts {
     pub fn run(&self, step: &Step) -> Result<(), GuestError> {
         self.enter(step.host)?;
         let text: String = step.lines.iter().map(|line| format!("{line}\n")).collect();
-        let ran = sys::run_to_end(&step.tool, &BATCH, text.as_bytes());
+        let ran = self.tools.borrow_mut().run(&step.tool, text.as_bytes());
         let (is_done, said) = ran.context(|| format!("running {}", step.tool))?;
         if is_done {
             return Ok(());

@@ -2,12 +2,14 @@
 #![allow(unsafe_code)]
 
 mod in_kernel;
+mod loaded;
 mod pages;
 mod ring;
 mod spawn;
 mod tcp;
 
 pub use in_kernel::{Done, EndCount, InKernel, Next, Plan, PlannedDatagram, RingMarks, Turn};
+pub use loaded::LoadedProgram;
 pub use pages::PagesAtOnce;
 pub use ring::{Frame, Ring, SOON};
 pub use spawn::run_to_end;
