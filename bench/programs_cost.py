@@ -103,7 +103,8 @@ def run_script(kernel: Path, duration_s: int, seed: int) -> Cost:
         folder = Path(scratch)
         asked = json.loads(job(text, 0, folder, tools))
         init = folder / "init"
-        init.write_text(script(asked, resolved, tools, folder), encoding="utf-8")
+        hosts = bare_hosts(text, folder, tools)
+        init.write_text(script(hosts, asked, resolved, tools, folder), encoding="utf-8")
         init.chmod(0o755)
         ended = launch(
             kernel,
@@ -122,7 +123,11 @@ def run_script(kernel: Path, duration_s: int, seed: int) -> Cost:
 
 
 def script(
-    asked: dict[str, Any], resolved: dict[str, Any], tools: dict[str, str], folder: Path
+    made_hosts: str,
+    asked: dict[str, Any],
+    resolved: dict[str, Any],
+    tools: dict[str, str],
+    folder: Path,
 ) -> str:
     """What one would write by hand, from the lines and words that our guest is given."""
     hosts = {host["name"]: index for index, host in enumerate(resolved["hosts"])}
@@ -137,7 +142,7 @@ def script(
     (place,) = (each for each in asked["queues"] if each["host"] == hosts["router"]
                 and each["device"] == "eth3")  # fmt: skip
     return _SCRIPT.format(
-        hosts=bare_hosts(asked, folder),
+        hosts=made_hosts,
         servers="\n".join(servers),
         clients="\n".join(clients),
         router=hosts["router"],

@@ -41,7 +41,8 @@ def test_the_script_runs_the_same_commands_and_no_copies_of_packets(tmp_path: Pa
         pytest.skip(str(error))
     text = bench.experiment(600, 1, programs=False).resolved_json()
     asked = json.loads(job(text, 0, tmp_path, tools))
-    script = bench.script(asked, resolved, tools, tmp_path)
+    hosts = bench.bare_hosts(text, tmp_path, tools)
+    script = bench.script(hosts, asked, resolved, tools, tmp_path)
     assert script.count("ITGSend -a ") == 2
     assert script.count(" -t 600000 ") == 2
     assert script.count("-i 0.2 -c 1000 ") == 2

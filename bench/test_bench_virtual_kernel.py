@@ -16,7 +16,7 @@ import tcp
 import virtual_kernel as bench
 
 from dumbbell.backends.kernel import find_kernel
-from dumbbell.backends.kernel.job import job
+from dumbbell.backends.kernel.job import job, links_of_hosts
 
 OURS = bench.Sample(packets=25_000, goodput_mbps=9.5, virtual_s=30, wall_s=2, cpu_s=1.0)
 THEIRS = replace(OURS, cpu_s=4.0)
@@ -63,11 +63,14 @@ def test_the_table_has_a_line_for_each_side() -> None:
 
 def test_the_script_runs_the_lines_that_our_guest_is_given(tmp_path: Path) -> None:
     tools = {"ip": "/sbin/ip", "tc": "/sbin/tc"}
-    asked = json.loads(job(bench.experiment(10, 5, 1).resolved_json(), 0, tmp_path, tools))
-    script = bench.bare_script(asked, tmp_path, 5)
+    text = bench.experiment(10, 5, 1).resolved_json()
+    asked = json.loads(job(text, 0, tmp_path, tools))
+    script = bench.bare_script(text, tmp_path, tools, 5)
     assert subprocess.run(["sh", "-n", "-c", script], check=False).returncode == 0
     for step in asked["steps"]:
         assert "\n".join(step["lines"]) in script
+    _, links = links_of_hosts(text)
+    assert all("\n".join(link.line for link in of) in script for of in links)
     assert "--client 10.10.2.2 --time 5 --congestion cubic" in script
     assert "-s -j qdisc show dev eth2" in script
 

@@ -35,7 +35,8 @@ from dumbbell.backends.kernel.backend import BACKEND, kernel_seed
 from dumbbell.backends.kernel.cache import KernelInfo, how_to_build
 from dumbbell.backends.kernel.confinement import SYSTEM
 from dumbbell.backends.kernel.guest import guest_program
-from dumbbell.backends.kernel.job import job
+from dumbbell.backends.kernel.job import job, links_of_hosts
+from dumbbell.backends.kernel.login import Login
 from dumbbell.backends.kernel.programs import host_tools
 from dumbbell.backends.kernel.tables import read_result
 from dumbbell.backends.kernel.traffic import player_of
@@ -224,9 +225,8 @@ def run_iperf3(kernel: Path, rate_mbps: int, duration_s: int, seed: int) -> Samp
     text = experiment(rate_mbps, duration_s, seed).resolved_json()
     with tempfile.TemporaryDirectory(prefix="dumbbell-bench-") as scratch:
         folder = Path(scratch)
-        asked = json.loads(job(text, 0, folder, host_tools()))
         init = folder / "init"
-        init.write_text(bare_script(asked, folder, duration_s), encoding="utf-8")
+        init.write_text(bare_script(text, folder, host_tools(), duration_s), encoding="utf-8")
         init.chmod(0o755)
         ended = _launched(kernel, init, folder, text)
         if not ended.ok:
@@ -238,10 +238,11 @@ def run_iperf3(kernel: Path, rate_mbps: int, duration_s: int, seed: int) -> Samp
     return Sample(packets, goodput_mbps, duration_s, ended.wall_s, ended.cpu_s)
 
 
-def bare_script(asked: dict[str, Any], folder: Path, duration_s: int) -> str:
-    """What one would write by hand, from the lines our guest is given."""
+def bare_script(resolved_json: str, folder: Path, tools: Mapping[str, str], duration_s: int) -> str:
+    """What one would write by hand for the hosts that our guest makes."""
+    asked = json.loads(job(resolved_json, 0, folder, tools))
     return _SCRIPT.format(
-        hosts=bare_hosts(asked, folder),
+        hosts=bare_hosts(resolved_json, folder, tools),
         address=asked["flow_addresses"][0],
         duration_s=duration_s,
         folder=shlex.quote(str(folder)),
@@ -249,20 +250,32 @@ def bare_script(asked: dict[str, Any], folder: Path, duration_s: int) -> str:
     )
 
 
-def bare_hosts(asked: dict[str, Any], folder: Path) -> str:
-    """The beginning of such a script: hosts, links and queues."""
-    hosts = range(max(step["host"] for step in asked["steps"]) + 1)
+def bare_hosts(
+    resolved_json: str, folder: Path, tools: Mapping[str, str], login: Login | None = None
+) -> str:
+    """The beginning of such a script: hosts, links and queues.
+
+    Links are made in a namespace of their own, because `ip` creates none whose name is taken where
+    it runs.
+    """
+    asked = json.loads(job(resolved_json, 0, folder, tools, login=login))
+    pairs, links = links_of_hosts(resolved_json, login)
     settings = [
         f"  ip netns exec h$host sh -c 'echo {each['value']} > /proc/sys/{each['path']}'"
         for each in asked["sysctl"]
     ]
-    steps = []
-    for step in asked["steps"]:
-        lines = "\n".join(step["lines"])
-        steps.append(f"{step['tool']} -n h{step['host']} -batch - <<'END' || exit 4\n{lines}\nEND")
+    batches = [
+        (len(links), tools["ip"], [pair.line for pair in pairs]),
+        *((host, tools["ip"], [link.line for link in of]) for host, of in enumerate(links)),
+        *((step["host"], step["tool"], step["lines"]) for step in asked["steps"]),
+    ]
+    steps = [
+        "\n".join([f"{tool} -n h{host} -batch - <<'END' || exit 4", *lines, "END"])
+        for host, tool, lines in batches
+    ]
     return _HOSTS.format(
         paths=_PATHS,
-        hosts=" ".join(map(str, hosts)),
+        hosts=" ".join(map(str, range(len(links) + 1))),
         settings="\n".join(settings),
         steps="\n".join(steps),
         folder=shlex.quote(str(folder)),

@@ -1,7 +1,7 @@
 //! Set-up of `dualpi2` over route netlink: few distributions have a `tc` that knows it, and its attributes have
 //! other numbers in the L4S team's kernels than in Linux from 6.17 on (linux/pkt_sched.h, `TCA_DUALPI2_*`).
 
-use crate::error::{ErrorContext, GuestError};
+use crate::error::GuestError;
 use crate::netlink::{self, Place, SetUp, written};
 use crate::sys::Socket;
 use dumbbell_tc::qdisc::Dualpi2;
@@ -23,13 +23,12 @@ pub enum Numbering {
 
 /// Sets up the discipline of a description.
 pub fn add(socket: &Socket, place: Place, asked: &Dualpi2) -> Result<(), GuestError> {
-    let what = || format!("setting up {KIND}");
-    netlink::set_up(socket, SetUp::Create, place, KIND, &[]).context(what)?;
+    netlink::set_up(socket, SetUp::Create, place, KIND, &[])?;
     let options = match numbering(socket, place)? {
         Numbering::Linux => of_linux(asked),
         Numbering::BeforeLinux => before_linux(asked),
     };
-    netlink::set_up(socket, SetUp::Change, place, KIND, &options).context(what)
+    netlink::set_up(socket, SetUp::Change, place, KIND, &options)
 }
 
 /// Which attributes this kernel has, found by making a discipline; None if it has no `dualpi2`.

@@ -16,10 +16,10 @@ pub enum GuestError {
         /// The error of the system call.
         source: io::Error,
     },
-    /// A set-up line was refused by `ip` or `tc`.
+    /// A set-up line was refused by `tc`.
     #[error("{tool} refused `{line}` at host {host}: {said}")]
     SetUp {
-        /// `ip` or `tc`.
+        /// `tc`.
         tool: String,
         /// Index of the host.
         host: usize,

@@ -1,6 +1,7 @@
 //! The job of the guest: one replication of one experiment.
 
 use crate::error::GuestError;
+use crate::host_links::{HostLink, VethPair};
 use serde::Deserialize;
 use std::net::Ipv4Addr;
 use std::path::PathBuf;
@@ -13,7 +14,11 @@ pub struct Job {
     pub resolved: String,
     /// Number of the replication.
     pub replication: u64,
-    /// Lines of `ip` and `tc`, in order.
+    /// The links between hosts.
+    pub pairs: Vec<VethPair>,
+    /// What else each host gets before its lines of `tc`, in order.
+    pub host_links: Vec<Vec<HostLink>>,
+    /// Lines of `tc`, in order.
     pub steps: Vec<Step>,
     /// Changes during the run, in order.
     pub changes: Vec<Change>,
@@ -84,9 +89,9 @@ pub struct Watched {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Step {
-    /// Index of the host; one past the last is a namespace without devices.
+    /// Index of the host.
     pub host: usize,
-    /// Path of `ip` or `tc`.
+    /// Path of `tc`.
     pub tool: String,
     /// Arguments of each command.
     pub lines: Vec<String>,

@@ -21,6 +21,7 @@ mod controllers;
 mod discipline;
 mod dualpi2;
 mod error;
+mod host_links;
 mod hosts;
 mod irtt;
 mod job;
@@ -52,7 +53,7 @@ mod web_server;
 use dumbbell_spec::Experiment;
 use dumbbell_tc::qdisc::Qdisc;
 use error::{ErrorContext, GuestError};
-use hosts::Hosts;
+use hosts::{Hosts, Offloads};
 use job::Job;
 use netlink::Place;
 use serde_json::json;
@@ -135,36 +136,36 @@ fn run() -> Result<(), GuestError> {
 
 /// Sets up the hosts, their devices, queues and routes.
 fn built(job: &Job, experiment: &Experiment) -> Result<Hosts, GuestError> {
-    // One extra namespace without devices: links are created there, because `ip` refuses to create one whose
-    // name is taken where it runs.
-    let hosts = Hosts::new(experiment.hosts.len() + 1, &job.sysctl)?;
-    for (host, settings) in job.host_sysctl.iter().enumerate() {
-        hosts.set(host, settings)?;
-    }
+    let mut hosts = Hosts::new(experiment.hosts.len(), &job.sysctl, &job.host_sysctl)?;
+    hosts.link(&job.pairs, &job.host_links)?;
     for step in &job.steps {
         hosts.run(step)?;
     }
     for (queue, (_, _, end)) in job.queues.iter().zip(experiment.link_ends()) {
         if let (Some(parent), Qdisc::Dualpi2(asked)) = (queue.set_up_below, &end.qdisc) {
             hosts.enter(queue.host)?;
-            let what = || format!("finding {}", queue.device);
-            let device = sys::device_index(&queue.device).context(what)?;
             let socket = Socket::netlink().context(|| "opening a socket".to_owned())?;
-            let handle = queue.handle;
             let place = Place {
-                device,
-                handle,
+                device: hosts.device_number(queue.host, &queue.device)?,
+                handle: queue.handle,
                 parent,
             };
             dualpi2::add(&socket, place, asked)?;
         }
     }
-    for queue in &job.queues {
-        hosts.set_offloads(queue.host, &queue.device, queue.tso, queue.gro)?;
-    }
-    for watched in &job.watched {
-        // Copies of an sk_buff of several segments are seen as segments too.
-        hosts.set_offloads(watched.host, &watched.copies, false, false)?;
-    }
+    let of_queues = job.queues.iter().map(|queue| Offloads {
+        host: queue.host,
+        device: &queue.device,
+        tso: queue.tso,
+        gro: queue.gro,
+    });
+    // Copies of an sk_buff of several segments are seen as segments too.
+    let of_copies = job.watched.iter().map(|watched| Offloads {
+        host: watched.host,
+        device: &watched.copies,
+        tso: false,
+        gro: false,
+    });
+    hosts.set_offloads(&of_queues.chain(of_copies).collect::<Vec<_>>())?;
     Ok(hosts)
 }

@@ -1,20 +1,22 @@
 //! Queueing disciplines over route netlink: counters, options, set-up (RFC 3549; linux/rtnetlink.h,
 //! linux/gen_stats.h).
 
+mod request;
+
 use crate::discipline::XStats;
 use crate::error::{ErrorContext, GuestError};
 use crate::own_state;
 use crate::sys::Socket;
 use dumbbell_core::own_samples::OwnState;
 use std::collections::HashMap;
-use std::io;
+
+pub use request::{Batch, Request, written};
 
 const RTM_GETQDISC: u16 = 38;
 const RTM_NEWQDISC: u16 = 36;
 const NLMSG_ERROR: u16 = 2;
 const NLMSG_DONE: u16 = 3;
 const NLM_F_REQUEST_DUMP: u16 = 0x1 | 0x300;
-const NLM_F_REQUEST_ACK: u16 = 0x1 | 0x4;
 const NLM_F_CREATE_EXCL: u16 = 0x400 | 0x200;
 const TCA_KIND: u16 = 1;
 /// Attribute of a discipline: its parameters.
@@ -144,48 +146,25 @@ pub fn set_up(
     place: Place,
     kind: &str,
     options: &[u8],
-) -> io::Result<()> {
+) -> Result<(), GuestError> {
     let mut kind_text = kind.as_bytes().to_vec();
     kind_text.push(0);
-    let mut body = vec![0u8; 4];
-    for number in [place.device, place.handle, place.parent, 0] {
-        body.extend(number.to_ne_bytes());
-    }
-    body.extend(written(TCA_KIND, &kind_text));
-    if !options.is_empty() {
-        body.extend(written(TCA_OPTIONS, options));
-    }
     let flags = match set_up {
-        SetUp::Create => NLM_F_REQUEST_ACK | NLM_F_CREATE_EXCL,
-        SetUp::Change => NLM_F_REQUEST_ACK,
+        SetUp::Create => NLM_F_CREATE_EXCL,
+        SetUp::Change => 0,
     };
-    let mut request = ((HEADER + body.len()) as u32).to_ne_bytes().to_vec();
-    request.extend(RTM_NEWQDISC.to_ne_bytes());
-    request.extend(flags.to_ne_bytes());
-    request.extend([0; 8]);
-    request.extend(body);
-    socket.send(&request)?;
-    let mut buffer = [0u8; 1 << 12];
-    // The kernel answers in the call that asks.
-    while let Some(length) = socket.receive(&mut buffer)? {
-        let answer = &buffer[..length.min(buffer.len())];
-        if answer.len() >= HEADER + 4 && u16_at(answer, 4) == NLMSG_ERROR {
-            return match u32_at(answer, HEADER) as i32 {
-                0 => Ok(()),
-                error => Err(io::Error::from_raw_os_error(-error)),
-            };
-        }
+    let mut request = Request::new(RTM_NEWQDISC, flags, format!("setting up {kind}"));
+    request.header(&[0; 4]);
+    for number in [place.device, place.handle, place.parent, 0] {
+        request.header(&number.to_ne_bytes());
     }
-    Err(io::Error::other("no answer"))
-}
-
-/// An attribute, padded to four bytes.
-pub fn written(kind: u16, value: &[u8]) -> Vec<u8> {
-    let mut bytes = ((value.len() + 4) as u16).to_ne_bytes().to_vec();
-    bytes.extend(kind.to_ne_bytes());
-    bytes.extend(value);
-    bytes.resize(bytes.len().next_multiple_of(4), 0);
-    bytes
+    request.attribute(TCA_KIND, &kind_text);
+    if !options.is_empty() {
+        request.attribute(TCA_OPTIONS, options);
+    }
+    let mut batch = Batch::default();
+    batch.add(request);
+    batch.send(socket)
 }
 
 /// The message that asks for all disciplines of a namespace.

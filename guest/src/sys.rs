@@ -2,6 +2,7 @@
 #![allow(unsafe_code)]
 
 mod in_kernel;
+mod loaded;
 mod pages;
 mod ring;
 mod spawn;
@@ -13,6 +14,7 @@ pub use in_kernel::{
     Done, EndCount, InKernel, Next, Plan, PlannedDatagram, PlannedTransfer, SourceOfTransfers,
     TransferTokens, Turn,
 };
+pub use loaded::LoadedProgram;
 pub use pages::PagesAtOnce;
 pub use ring::{Frame, Ring};
 pub use spawn::run_to_end;

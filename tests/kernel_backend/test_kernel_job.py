@@ -15,7 +15,7 @@ from dumbbell.backends import get_backend
 from dumbbell.backends.base import Job
 from dumbbell.backends.kernel.backend import kernel_seed
 from dumbbell.backends.kernel.folders import RunFolder, remove_left_folders
-from dumbbell.backends.kernel.job import check_kernel_can, job
+from dumbbell.backends.kernel.job import check_kernel_can, job, links_of_hosts
 from dumbbell.backends.kernel.tables import read_result
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment
@@ -23,15 +23,15 @@ from dumbbell.spec import Experiment
 TOOLS = {"ip": "/sbin/ip", "tc": "/sbin/tc"}
 
 
-def lines(experiment: Experiment, tool: str) -> list[str]:
+def lines(experiment: Experiment) -> list[str]:
     told = json.loads(job(experiment.resolved_json(), 0, Path("/out"), TOOLS))
-    steps = [step for step in told["steps"] if step["tool"] == TOOLS[tool]]
-    return [f"h{step['host']}: {line}" for step in steps for line in step["lines"]]
+    assert all(step["tool"] == TOOLS["tc"] for step in told["steps"])
+    return [f"h{step['host']}: {line}" for step in told["steps"] for line in step["lines"]]
 
 
 def test_a_finite_rate_is_a_shaper_without_credit_with_the_qdisc_as_leaf() -> None:
     link = {"rate": "10mbit", "delay": "7ms", "qdisc": "pfifo limit 50", "overhead": "wire"}
-    found = lines(network(link=link, probes=[ping()]), "tc")
+    found = lines(network(link=link, probes=[ping()]))
     assert found == [
         "h0: qdisc add dev eth1 root handle 10: pfifo limit 1000",
         "h1: qdisc add dev eth1 root handle 10: pfifo limit 1000",
@@ -48,21 +48,54 @@ def test_a_finite_rate_is_a_shaper_without_credit_with_the_qdisc_as_leaf() -> No
 
 
 def test_an_infinite_rate_leaves_the_qdisc_as_root() -> None:
-    found = lines(network(link={"qdisc": "netem rate 1mbit"}, probes=[ping()]), "tc")
+    found = lines(network(link={"qdisc": "netem rate 1mbit"}, probes=[ping()]))
     assert "h1: qdisc add dev eth2 root handle 10: netem limit 1000 rate 1mbit" in found
     assert not [line for line in found if "ifb" in line]
 
 
 def test_routes_lead_there_and_back_and_neighbours_are_known() -> None:
-    found = lines(network(probes=[ping()]), "ip")
-    assert found[0] == (
-        "h3: link add name eth1 netns h0 address 02:00:00:00:00:01 mtu 1500"
+    text = network(probes=[ping()]).resolved_json()
+    pairs, links = links_of_hosts(text)
+    assert pairs[0].line == (
+        "link add name eth1 netns h0 address 02:00:00:00:00:01 mtu 1500"
         " type veth peer name eth1 netns h1 address 02:00:00:00:00:02 mtu 1500"
     )
-    assert "h0: route replace 10.10.2.2/32 via 10.10.1.2 dev eth1" in found
-    assert "h2: route replace 10.10.1.1/32 via 10.10.2.1 dev eth1" in found
-    neighbour = "neigh replace 10.10.2.1 lladdr 02:00:00:00:00:03 dev eth1 nud permanent"
-    assert f"h2: {neighbour}" in found
+    assert "route replace 10.10.2.2/32 via 10.10.1.2 dev eth1" in [each.line for each in links[0]]
+    last = [each.line for each in links[2]]
+    assert "route replace 10.10.1.1/32 via 10.10.2.1 dev eth1" in last
+    assert "neigh replace 10.10.2.1 lladdr 02:00:00:00:00:03 dev eth1 nud permanent" in last
+
+
+def test_the_guest_is_given_the_values_of_the_lines_of_ip() -> None:
+    tcp = {"initial_window": 3, "min_rto": "50ms"}
+    flow = {
+        **{"name": "flow", "from": "sender", "to": "receiver", "tcp": tcp},
+        "source": {"kind": "greedy"},
+    }
+    text = network(flows=[flow]).resolved_json()
+    told = json.loads(job(text, 0, Path("/out"), TOOLS))
+    pairs, links = links_of_hosts(text)
+    assert [len(of) for of in told["host_links"]] == [len(of) for of in links]
+    assert told["pairs"][0]["near"] == {
+        **{"host": 0, "device": "eth1", "mac": "02:00:00:00:00:01", "mtu_bytes": 1500},
+    }
+    assert len(told["pairs"]) == len(pairs)
+    assert told["host_links"][0] == [
+        {"kind": "address", "device": "eth1", "address": "10.10.1.1", "prefix_bits": 24},
+        {"kind": "device_up", "device": "eth1", "gso_max_segs": 65535},
+        {
+            **{"kind": "neighbour", "device": "eth1"},
+            **{"address": "10.10.1.2", "mac": "02:00:00:00:00:02"},
+        },
+        {
+            **{"kind": "route", "network": "10.10.2.2", "prefix_bits": 32, "device": "eth1"},
+            "via": "10.10.1.2",
+            "options": {
+                **{"initial_window_pkts": 3, "min_rto_ms": 50},
+                **{"quick_ack": None, "mtu_bytes": None},
+            },
+        },
+    ]
 
 
 PIE_IN_A_CLASS = """root handle 1: htb default 1

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from dumbbell.backends.kernel.job import job
+from dumbbell.backends.kernel.job import job, links_of_hosts
 from dumbbell.backends.kernel.login import MOST_HOSTS, Login, hosts_file, subnet_routes
 from dumbbell.errors import SpecError
 from dumbbell.spec import Experiment
@@ -16,6 +16,10 @@ from dumbbell.spec.topology import Topology
 CHAIN = Topology(("client", "router", "server"), (("client", "router"), ("router", "server")))
 RING = Topology(("a", "b", "c"), (("a", "b"), ("b", "c"), ("a", "c")))
 TOOLS = {"ip": "/sbin/ip", "tc": "/sbin/tc"}
+
+
+def routes(topology: Topology) -> list[tuple[str, str]]:
+    return [(host, route.line) for host, route in subnet_routes(topology)]
 
 
 def test_names_are_those_of_a_testbed() -> None:
@@ -42,12 +46,12 @@ def test_a_host_without_a_way_has_no_name_elsewhere() -> None:
 
 
 def test_every_network_is_reached_by_its_nearer_end() -> None:
-    assert list(subnet_routes(CHAIN)) == [
+    assert routes(CHAIN) == [
         ("client", "route replace 10.10.2.0/24 via 10.10.1.2 dev eth1"),
         ("server", "route replace 10.10.1.0/24 via 10.10.2.1 dev eth1"),
     ]
     # From a, both ends of b-c are one hop away: the link's first end is taken.
-    assert ("a", "route replace 10.10.2.0/24 via 10.10.1.2 dev eth1") in list(subnet_routes(RING))
+    assert ("a", "route replace 10.10.2.0/24 via 10.10.1.2 dev eth1") in routes(RING)
 
 
 def test_only_who_asks_for_it_gets_hosts_to_log_in_to(tmp_path: Path) -> None:
@@ -75,8 +79,8 @@ def test_who_types_sends_one_by_one_where_bursts_would_be_too_fast(tmp_path: Pat
     text = Experiment.model_validate({"name": "x", "duration": "1s", "links": hops}).resolved_json()
 
     def segments(login: Login | None) -> list[str]:
-        made = json.loads(job(text, 0, tmp_path, TOOLS, login=login))
-        lines = [line for step in made["steps"] for line in step["lines"]]
+        _, links = links_of_hosts(text, login)
+        lines = [link.line for of in links for link in of]
         return [line.split()[5] for line in lines if "gso_max_segs" in line]
 
     assert segments(None) == ["65535"] * 4

@@ -10,7 +10,7 @@ import pytest
 from kernel_samples import EXPONENTIAL, network, ping
 
 from dumbbell.backends.kernel.backend import socket_bytes
-from dumbbell.backends.kernel.job import check_kernel_can, job, watched_packets
+from dumbbell.backends.kernel.job import check_kernel_can, job, links_of_hosts, watched_packets
 from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved
 
@@ -29,8 +29,12 @@ def told(**changes: Any) -> dict[str, Any]:
 
 
 def lines(**changes: Any) -> list[str]:
+    """Of `ip` and `tc`, behind the host."""
+    experiment = network(link={"rate": "10mbit"}, **changes)
+    _, links = links_of_hosts(experiment.resolved_json())
+    of_ip = [f"h{host}: {link.line}" for host, of in enumerate(links) for link in of]
     steps = told(**changes)["steps"]
-    return [f"h{step['host']}: {line}" for step in steps for line in step["lines"]]
+    return of_ip + [f"h{step['host']}: {line}" for step in steps for line in step["lines"]]
 
 
 @pytest.mark.parametrize(
@@ -92,8 +96,8 @@ def test_a_queue_is_watched_where_no_schedule_tells_when_packets_come() -> None:
 def test_a_narrower_link_behind_is_told_to_the_sender() -> None:
     link = {"mtu": "1000B"}
     experiment = network(link=link, flows=flows({}))
-    text = json.loads(job(experiment.resolved_json(), 0, Path("/out"), TOOLS))
-    found = [line for step in text["steps"] for line in step["lines"]]
+    _, links = links_of_hosts(experiment.resolved_json())
+    found = [link.line for of in links for link in of]
     assert any(line.endswith("dev eth1 mtu 1000") and "10.10.2.2" in line for line in found)
 
 

@@ -25,10 +25,70 @@ unsafe extern "C" {
 struct Wanted<'a> {
     program: &'a CStr,
     arguments: *const *const c_char,
+    environment: *const *const c_char,
     input: RawFd,
     output: RawFd,
+    kept: &'a [RawFd],
     /// The reason if the program could not be started.
     error: c_int,
+}
+
+/// How a program is started.
+#[derive(Debug)]
+pub(super) struct Start<'a> {
+    /// Its path.
+    pub program: &'a str,
+    /// What follows its name.
+    pub arguments: &'a [&'a str],
+    /// A variable besides ours.
+    pub more_environment: Option<CString>,
+    /// What it reads.
+    pub input: RawFd,
+    /// Where its output and its errors go.
+    pub output: RawFd,
+    /// Descriptors that stay open under their numbers.
+    pub kept: &'a [RawFd],
+}
+
+impl Start<'_> {
+    /// Starts it. Returns its number.
+    pub fn start(&self) -> io::Result<libc::pid_t> {
+        let program = super::c_string(self.program)?;
+        let words: Vec<CString> = self
+            .arguments
+            .iter()
+            .map(|word| super::c_string(word))
+            .collect::<Result<_, _>>()?;
+        let mut arguments = vec![program.as_ptr()];
+        arguments.extend(words.iter().map(|word| word.as_ptr()));
+        arguments.push(null());
+        let mut environment: Vec<*const c_char> = Vec::new();
+        environment.extend(self.more_environment.as_deref().map(CStr::as_ptr));
+        // SAFETY: the list ends with null, and nothing in this process changes it.
+        unsafe {
+            let mut entry = environ;
+            while !entry.is_null() && !(*entry).is_null() {
+                environment.push(*entry);
+                entry = entry.add(1);
+            }
+        }
+        environment.push(null());
+        let mut wanted = Wanted {
+            program: &program,
+            arguments: arguments.as_ptr(),
+            environment: environment.as_ptr(),
+            input: self.input,
+            output: self.output,
+            kept: self.kept,
+            error: 0,
+        };
+        let child = start(&mut wanted)?;
+        if wanted.error != 0 {
+            wait(child)?;
+            return Err(io::Error::from_raw_os_error(wanted.error));
+        }
+        Ok(child)
+    }
 }
 
 /// Runs a program to its end.
@@ -47,23 +107,16 @@ struct Wanted<'a> {
 ///
 /// It could not be started, or a pipe failed.
 pub fn run_to_end(program: &str, arguments: &[&str], input: &[u8]) -> io::Result<(bool, Vec<u8>)> {
-    let program = super::c_string(program)?;
-    let words: Vec<CString> = arguments
-        .iter()
-        .map(|word| super::c_string(word))
-        .collect::<Result<_, _>>()?;
-    let mut pointers = vec![program.as_ptr()];
-    pointers.extend(words.iter().map(|word| word.as_ptr()));
-    pointers.push(null());
     let ((its_input, mut our_input), (mut our_output, its_output)) = (pipe()?, pipe()?);
-    let mut wanted = Wanted {
-        program: &program,
-        arguments: pointers.as_ptr(),
+    let start = Start {
+        program,
+        arguments,
+        more_environment: None,
         input: its_input.as_raw_fd(),
         output: its_output.as_raw_fd(),
-        error: 0,
+        kept: &[],
     };
-    let child = start(&mut wanted)?;
+    let child = start.start()?;
     drop((its_input, its_output));
     // A program that ends early reports the reason on its output.
     let _ = our_input.write_all(input);
@@ -71,9 +124,6 @@ pub fn run_to_end(program: &str, arguments: &[&str], input: &[u8]) -> io::Result
     let mut said = Vec::new();
     let read = our_output.read_to_end(&mut said);
     let status = wait(child)?;
-    if wanted.error != 0 {
-        return Err(io::Error::from_raw_os_error(wanted.error));
-    }
     read?;
     Ok((
         libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0,
@@ -102,14 +152,22 @@ extern "C" fn child(wanted: *mut c_void) -> c_int {
             && libc::dup2(wanted.output, libc::STDOUT_FILENO) >= 0
             && libc::dup2(wanted.output, libc::STDERR_FILENO) >= 0
         {
-            libc::execve(wanted.program.as_ptr(), wanted.arguments, environ);
+            for descriptor in wanted.kept {
+                libc::fcntl(*descriptor, libc::F_SETFD, 0);
+            }
+            libc::execve(
+                wanted.program.as_ptr(),
+                wanted.arguments,
+                wanted.environment,
+            );
         }
         wanted.error = *libc::__errno_location();
         libc::_exit(NOT_STARTED)
     }
 }
 
-fn wait(child: libc::pid_t) -> io::Result<c_int> {
+/// Waits for the end of a child. Returns its status.
+pub(super) fn wait(child: libc::pid_t) -> io::Result<c_int> {
     let mut status = 0;
     loop {
         // SAFETY: the call writes one number.

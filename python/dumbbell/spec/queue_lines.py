@@ -24,6 +24,7 @@ from typing import Any
 
 from dumbbell import units
 from dumbbell.spec.fields import OVERHEADS_BYTES
+from dumbbell.spec.host_links import DeviceUp, HostLink, NewDevice
 
 NS_PER_US = 1000
 """Most versions of tc read netem's delay in whole microseconds, and no ``ns``."""
@@ -84,10 +85,10 @@ def ifb_name(device: str) -> str:
     return f"ifb-{device}"
 
 
-def ifb_lines(device: str) -> list[str]:
-    """Arguments of ``ip`` that create the ``ifb``."""
+def ifb_links(device: str) -> list[HostLink]:
+    """What creates the ``ifb``."""
     ifb = ifb_name(device)
-    return [f"link add {ifb} type ifb", f"link set dev {ifb} up"]
+    return [NewDevice(ifb, "ifb"), DeviceUp(ifb)]
 
 
 def delay_lines(end: End, device: str) -> list[str]:

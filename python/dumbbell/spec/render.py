@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from dumbbell import units
 from dumbbell.errors import SpecError
+from dumbbell.spec.host_links import HOST_BITS, NET_BITS, DeviceAddress, DeviceUp, Route
 from dumbbell.spec.keys import LINK
 from dumbbell.spec.queue_lines import (
     NS_PER_US,
@@ -21,7 +22,7 @@ from dumbbell.spec.queue_lines import (
     delay_change_lines,
     delay_lines,
     egress_lines,
-    ifb_lines,
+    ifb_links,
     is_delayed,
     queue_lines,
     rate_change_lines,
@@ -109,10 +110,12 @@ def _senders(resolved: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 def _addresses(resolved: Mapping[str, Any], topology: Topology, root: str) -> Iterator[Line]:
     for interface, end in zip(topology.interfaces, _ends(resolved), strict=True):
         device = interface.device
-        yield interface.host, f"{root}ip addr add {interface.address}/24 dev {device}"
-        mtu = end["mtu_bytes"]
-        size = "" if mtu == DEFAULT_MTU_BYTES else f" mtu {mtu}"
-        yield interface.host, f"{root}ip link set dev {device}{size} up"
+        mtu_bytes = None if end["mtu_bytes"] == DEFAULT_MTU_BYTES else end["mtu_bytes"]
+        for link in (
+            DeviceAddress(device, interface.address, NET_BITS),
+            DeviceUp(device, mtu_bytes),
+        ):
+            yield interface.host, f"{root}ip {link.line}"
 
 
 def _ways(resolved: Mapping[str, Any], topology: Topology) -> list[tuple[str, list[int]]]:
@@ -147,8 +150,8 @@ def _routes(resolved: Mapping[str, Any], topology: Topology, root: str) -> Itera
             interface = interfaces[queue]
             # A host needs no route to the networks of its own links.
             if interface.peer_address.rpartition(".")[0] != address.rpartition(".")[0]:
-                via = f"{address}/32 via {interface.peer_address} dev {interface.device}"
-                lines[interface.host, f"{root}ip route replace {via}"] = None
+                route = Route(address, HOST_BITS, interface.device, interface.peer_address)
+                lines[interface.host, f"{root}ip {route.line}"] = None
     return lines
 
 
@@ -193,8 +196,8 @@ def _policer(interface: Interface, ends: Sequence[Mapping[str, Any]], root: str)
 def _propagation(far: Interface, end: Mapping[str, Any], root: str) -> Iterator[Line]:
     """Delay and loss, applied at the ingress of the far end, so after the queue."""
     if is_delayed(end):
-        for line in ifb_lines(far.device):
-            yield far.host, f"{root}ip {line}"
+        for link in ifb_links(far.device):
+            yield far.host, f"{root}ip {link.line}"
         for line in delay_lines(end, far.device):
             yield far.host, f"{root}tc {line}"
         for delay_ns in _delays_ns(end):

@@ -1,4 +1,7 @@
-"""The job file of a guest: the commands that set up hosts, links and queues.
+"""The job file of a guest: what sets up hosts, links and queues.
+
+Links, addresses and routes are values (`dumbbell.spec.host_links`), which the guest makes by
+itself; queues and their changes are lines of ``tc``, which it runs.
 
 | of the description | in the guest |
 | --- | --- |
@@ -25,7 +28,7 @@ from dumbbell.backends.kernel.capabilities import USUAL, Capabilities
 from dumbbell.backends.kernel.dualpi2 import check_dualpi2, disciplines, set_up_below
 from dumbbell.backends.kernel.login import Login, subnet_routes
 from dumbbell.backends.kernel.observed_queues import (
-    copies_lines,
+    copies_links,
     copies_name,
     most_watched_packets,
     watched_queues,
@@ -42,6 +45,19 @@ from dumbbell.backends.kernel.traffic import PROCESS, Player
 from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved
 from dumbbell.spec.fields import OVERHEADS_BYTES
+from dumbbell.spec.host_links import (
+    HOST_BITS,
+    NET_BITS,
+    NO_OPTIONS,
+    DeviceAddress,
+    DeviceUp,
+    HostLink,
+    Neighbour,
+    Route,
+    RouteOptions,
+    VethEnd,
+    VethPair,
+)
 from dumbbell.spec.programs import programs_of
 from dumbbell.spec.queue_lines import (
     DELAY_HANDLE,
@@ -50,7 +66,7 @@ from dumbbell.spec.queue_lines import (
     delay_change_lines,
     delay_lines,
     egress_lines,
-    ifb_lines,
+    ifb_links,
     ifb_name,
     is_delayed,
     queue_lines,
@@ -127,7 +143,7 @@ def job(
         resolved_json: Canonical description.
         replication: Number of the replication (its random streams).
         output: Folder for results.
-        tools: Paths of ``ip`` and ``tc``, and of ``irtt`` if a probe needs it.
+        tools: Path of ``tc``, and of ``irtt`` if a probe needs it.
         login: Settings of hosts in which programs run.
         shell: Settings of a shell session (`guest/src/shell/orders.rs`), which replaces the
             description's traffic.
@@ -146,6 +162,19 @@ def job(
         "requires_module": player.is_required,
     }
     return made.to_json(resolved_json, replication, output, more)
+
+
+def links_of_hosts(
+    resolved_json: str, login: Login | None = None
+) -> tuple[list[VethPair], list[list[HostLink]]]:
+    """The links of a job, and by host what else it gets before the lines of ``tc``.
+
+    Args:
+        resolved_json: Canonical description.
+        login: As in `job`.
+    """
+    made = _Job(json.loads(resolved_json), {}, login)
+    return list(made.pairs()), made.host_links()
 
 
 def _check_end(path: str, end: Mapping[str, Any]) -> None:
@@ -307,6 +336,8 @@ class _Job:
                 **({"irtt": self._tools["irtt"]} if "irtt" in self._tools else {}),
                 "resolved": resolved_json,
                 "replication": replication,
+                "pairs": [pair.for_guest() for pair in self.pairs()],
+                "host_links": [[link.for_guest() for link in of] for of in self.host_links()],
                 "steps": list(self._steps()),
                 "changes": list(self._changes()),
                 "sysctl": _listed(self._settings()),
@@ -332,17 +363,31 @@ class _Job:
         # Packets that programs send look as on a testbed.
         return settings | _LOGIN_SETTINGS if self._login else settings
 
-    def _steps(self) -> Iterator[dict[str, Any]]:
-        nowhere = len(self._hosts)  # in a fresh namespace, where no device name is taken
-        yield self._step(nowhere, "ip", self._pairs())
+    def pairs(self) -> Iterator[VethPair]:
+        """The links."""
+        interfaces = self._topology.interfaces
+        for near, far in zip(interfaces[::2], interfaces[1::2], strict=True):
+            yield VethPair(self._veth_end(near), self._veth_end(far))
+
+    def host_links(self) -> list[list[HostLink]]:
+        """By host: devices, addresses, neighbours and routes, in the order of their making."""
         routes = self._routes()
+        return [
+            [
+                *(link for each in self._interfaces(host) for link in self._device(each)),
+                *routes.get(host, {}),
+            ]
+            for host in self._hosts
+        ]
+
+    def _interfaces(self, host: str) -> list[Interface]:
+        return [each for each in self._topology.interfaces if each.host == host]
+
+    def _steps(self) -> Iterator[dict[str, Any]]:
         for host, index in self._hosts.items():
-            interfaces = [each for each in self._topology.interfaces if each.host == host]
-            lines = [line for each in interfaces for line in self._device(each)]
-            lines += routes.get(host, {})
+            lines = [line for each in self._interfaces(host) for line in self._tc(each)]
             if lines:
-                yield self._step(index, "ip", lines)
-                yield self._step(index, "tc", (line for i in interfaces for line in self._tc(i)))
+                yield self._step(index, "tc", lines)
 
     def _step(self, host: int, tool: str, lines: Iterator[str] | list[str]) -> dict[str, Any]:
         return {"host": host, "tool": self._tools[tool], "lines": list(lines)}
@@ -375,15 +420,9 @@ class _Job:
             **set_up_below(self._ends[interface.queue]),
         }
 
-    def _pairs(self) -> Iterator[str]:
-        interfaces = self._topology.interfaces
-        for near, far in zip(interfaces[::2], interfaces[1::2], strict=True):
-            ends = [
-                f"{each.device} netns h{self._hosts[each.host]} address {_mac(each.queue)}"
-                f" mtu {self._mtu(each)}"
-                for each in (near, far)
-            ]
-            yield f"link add name {ends[0]} type veth peer name {ends[1]}"
+    def _veth_end(self, interface: Interface) -> VethEnd:
+        host = self._hosts[interface.host]
+        return VethEnd(host, interface.device, _mac(interface.queue), self._mtu(interface))
 
     def _mtu(self, interface: Interface) -> int:
         """MTU of a veth pair: both ends must accept the other end's packets."""
@@ -392,18 +431,15 @@ class _Job:
             return LARGEST_MTU_BYTES
         return int(self._ends[interface.queue]["mtu_bytes"])
 
-    def _device(self, interface: Interface) -> Iterator[str]:
+    def _device(self, interface: Interface) -> Iterator[HostLink]:
         device, far = interface.device, self._far(interface)
-        yield f"addr add {interface.address}/24 dev {device}"
-        yield f"link set dev {device} gso_max_segs {self._segments(interface)} up"
-        yield (
-            f"neigh replace {interface.peer_address} lladdr {_mac(far.queue)} dev {device}"
-            " nud permanent"
-        )
+        yield DeviceAddress(device, interface.address, NET_BITS)
+        yield DeviceUp(device, gso_max_segs=self._segments(interface))
+        yield Neighbour(device, interface.peer_address, _mac(far.queue))
         if self._delays(far.queue):
-            yield from ifb_lines(device)
+            yield from ifb_links(device)
         if interface.queue in self._watched:
-            yield from copies_lines(device)
+            yield from copies_links(device)
 
     def _segments(self, interface: Interface) -> int:
         """Largest number of segments in a burst.
@@ -415,15 +451,13 @@ class _Job:
             return 1
         return gso_max_segs(self._resolved, interface.host)
 
-    def _routes(self) -> dict[str, dict[str, None]]:
-        """Lines of routes by host: one route per address in use, answers included;
-        as in `render`.
-        """
+    def _routes(self) -> dict[str, dict[Route, None]]:
+        """Routes by host: one per address in use, answers included; as in `render`."""
         interfaces = self._topology.interfaces
-        lines: dict[str, dict[str, None]] = {}
+        routes: dict[str, dict[Route, None]] = {}
         if self._login:
-            for host, line in subnet_routes(self._topology):
-                lines.setdefault(host, {})[line] = None
+            for host, route in subnet_routes(self._topology):
+                routes.setdefault(host, {})[route] = None
         for sender in self._senders():
             out = self._topology.route(sender["from"], sender["to"]) or []
             back = self._topology.route(sender["to"], sender["from"]) or []
@@ -436,12 +470,12 @@ class _Job:
                 options = self._route_options(queues)
                 for interface in (interfaces[queue] for queue in queues):
                     far = interface.peer_address.rpartition(".")[0] != address.rpartition(".")[0]
-                    if far or options:
-                        via = f"via {interface.peer_address} " if far else ""
-                        line = f"route replace {address}/32 {via}dev {interface.device}{options}"
-                        lines.setdefault(interface.host, {})[line] = None
-                    options = ""  # for the sender only
-        return lines
+                    if far or options != NO_OPTIONS:
+                        via = interface.peer_address if far else None
+                        route = Route(address, HOST_BITS, interface.device, via, options)
+                        routes.setdefault(interface.host, {})[route] = None
+                    options = NO_OPTIONS  # for the sender only
+        return routes
 
     def _senders(self) -> Iterator[Mapping[str, str]]:
         """Senders from one host to another."""
@@ -449,7 +483,7 @@ class _Job:
         yield from (*self._resolved["flows"], *self._resolved["probes"])
         yield from (each for each in programs if "to" in each)
 
-    def _route_options(self, queues: list[int]) -> str:
+    def _route_options(self, queues: list[int]) -> RouteOptions:
         """TCP options of the route on the sending host."""
         interfaces = self._topology.interfaces
         start = interfaces[queues[0]].host

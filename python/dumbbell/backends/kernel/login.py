@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from dumbbell.errors import SpecError
+from dumbbell.spec.host_links import NET_BITS, Route
 from dumbbell.spec.topology import Topology
 
 MOST_HOSTS = 64
@@ -106,8 +107,8 @@ def hosts_file(topology: Topology, host: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def subnet_routes(topology: Topology) -> Iterator[tuple[str, str]]:
-    """For each host, ``ip route`` lines for every other network, via its nearer end."""
+def subnet_routes(topology: Topology) -> Iterator[tuple[str, Route]]:
+    """For each host, routes to every other network, via its nearer end."""
     interfaces = topology.interfaces
     for host in topology.hosts:
         own = {each.queue // 2 for each in interfaces if each.host == host}
@@ -119,5 +120,5 @@ def subnet_routes(topology: Topology) -> Iterator[tuple[str, str]]:
             if not ways:
                 continue
             first = interfaces[min(ways, key=len)[0]]
-            network = f"{near.address.rpartition('.')[0]}.0/24"
-            yield host, f"route replace {network} via {first.peer_address} dev {first.device}"
+            network = f"{near.address.rpartition('.')[0]}.0"
+            yield host, Route(network, NET_BITS, first.device, first.peer_address)

@@ -10,6 +10,7 @@ Sources: tc(8) on ``clsact``, tc-mirred(8), packet(7).
 from __future__ import annotations
 
 from dumbbell.spec import Resolved
+from dumbbell.spec.host_links import DeviceUp, HostLink, NewDevice
 from dumbbell.spec.programs import model_of, programs_of, runs_commands
 from dumbbell.spec.resolved import Flow, Probe, Queue, Sender
 
@@ -121,10 +122,10 @@ def copies_name(device: str) -> str:
     return f"see-{device}"
 
 
-def copies_lines(device: str) -> list[str]:
-    """Arguments of ``ip`` that create this device."""
+def copies_links(device: str) -> list[HostLink]:
+    """What creates this device."""
     copies = copies_name(device)
-    return [f"link add {copies} type dummy", f"link set dev {copies} up"]
+    return [NewDevice(copies, "dummy"), DeviceUp(copies)]
 
 
 def _varies(queue: Queue) -> bool:

@@ -20,11 +20,13 @@ Sources: tcp(7), ip-route(8), ip-sysctl in the kernel's documentation, net/ipv4/
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from dumbbell.backends.kernel.capabilities import USUAL, Capabilities
 from dumbbell.errors import SpecError
 from dumbbell.spec import Resolved, linux
+from dumbbell.spec.host_links import RouteOptions
 from dumbbell.spec.keys import Key
 from dumbbell.spec.native import is_c_file
 from dumbbell.spec.refusal import nearest, one_of
@@ -211,8 +213,10 @@ def common_settings(resolved: Mapping[str, Any]) -> dict[str, str]:
     return BUFFERS | off
 
 
-def route_options(resolved: Mapping[str, Any], start: str, end: str, mtu_bytes: int | None) -> str:
-    """Options after the route from one host to another, with a leading blank; may be empty.
+def route_options(
+    resolved: Mapping[str, Any], start: str, end: str, mtu_bytes: int | None
+) -> RouteOptions:
+    """Options of the route from one host to another.
 
     Args:
         resolved: The description.
@@ -221,20 +225,18 @@ def route_options(resolved: Mapping[str, Any], start: str, end: str, mtu_bytes: 
         mtu_bytes: MTU of the path if the first link's is larger, so that TCP needs no path MTU
             discovery.
     """
-    words = []
+    options = RouteOptions(mtu_bytes=mtu_bytes)
     for _, flow, tcp in _tcp_flows(resolved):
         if (flow.from_, flow.to) == (start, end):
             if tcp.initial_window_pkts != _DEFAULT_WINDOW_PKTS:
-                words.append(f"initcwnd {tcp.initial_window_pkts}")
+                options = replace(options, initial_window_pkts=tcp.initial_window_pkts)
             if tcp.min_rto_ns != _DEFAULT_MIN_RTO_NS:
-                words.append(f"rto_min {max(1, round(tcp.min_rto_ns / 1e6))}ms")
+                options = replace(options, min_rto_ms=max(1, round(tcp.min_rto_ns / 1e6)))
             break
         if (flow.from_, flow.to) == (end, start) and not tcp.delayed_ack:
-            words.append("quickack 1")
+            options = replace(options, quick_ack=True)
             break
-    if mtu_bytes is not None:
-        words.append(f"mtu {mtu_bytes}")
-    return "".join(f" {word}" for word in words)
+    return options
 
 
 def _tcp_flows(resolved: Mapping[str, Any]) -> Iterator[tuple[int, Flow, TcpSettings]]:
