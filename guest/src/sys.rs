@@ -302,7 +302,8 @@ impl AsRawFd for Timer {
     }
 }
 
-/// Most descriptors that a wait returns. As many as can be ready at one instant, as the module takes all of them.
+/// Most descriptors that a wait returns; as many as may be ready at one instant, all of which the module
+/// serves together.
 const MOST_READY: usize = 1 << 12;
 
 /// Waits for many descriptors.
