@@ -245,7 +245,7 @@ def test_connections_that_are_never_made_are_given_up_alike() -> None:
         flow("a", source=SIZED),
         flow("b", source=LOOP),
         arrivals("c", "20s"),
-        loss=1,
+        of_link={"loss": 1},
         duration="150s",
         sample_interval="1s",
     )
