@@ -39,6 +39,7 @@ from dumbbell.backends.kernel.job import job, links_of_hosts
 from dumbbell.backends.kernel.login import Login
 from dumbbell.backends.kernel.programs import host_tools
 from dumbbell.backends.kernel.tables import read_result
+from dumbbell.backends.kernel.tool_library import tool_library
 from dumbbell.backends.kernel.traffic import player_of
 from dumbbell.errors import DumbbellError
 from dumbbell.spec import Experiment
@@ -193,10 +194,11 @@ def tables_of_guest(kernel: Path, described: Experiment) -> tuple[Mapping[str, A
         folder = Path(scratch)
         output = folder / "output"
         output.mkdir()
-        asked = job(text, 0, output, host_tools(), player=player)
+        library = tool_library()
+        asked = job(text, 0, output, host_tools(), player=player, tool_library=library)
         (folder / "job.json").write_text(asked, encoding="utf-8")
         env = {"DUMBBELL_JOB": str(folder / "job.json")}
-        readable = [] if player.module is None else [player.module]
+        readable = [path for path in (player.module, library) if path is not None]
         ended = _launched(
             kernel, guest_program(), folder, text, env=env, readable=readable, memory_mb=memory_mb
         )

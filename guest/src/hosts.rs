@@ -29,9 +29,14 @@ pub struct Hosts {
     tools: RefCell<Tools>,
 }
 
-/// `tc`, by its path: loaded once, or None where that is not possible.
-#[derive(Debug, Default)]
-struct Tools(HashMap<String, Option<LoadedProgram>>);
+/// Programs that take lines, `tc` in effect.
+#[derive(Debug)]
+struct Tools {
+    /// By which a program is loaded once; without it each start is a program of its own.
+    library: Option<PathBuf>,
+    /// By path: loaded, or None where that is not possible.
+    loaded: HashMap<String, Option<LoadedProgram>>,
+}
 
 /// Arguments of `tc` for lines on its input.
 const BATCH: [&str; 2] = ["-batch", "-"];
@@ -39,12 +44,13 @@ const BATCH: [&str; 2] = ["-batch", "-"];
 impl Tools {
     /// Runs lines in the network of this process. Returns whether they were all taken, and what was printed.
     fn run(&mut self, tool: &str, lines: &[u8]) -> io::Result<(bool, Vec<u8>)> {
-        let loaded = match self.0.get_mut(tool) {
-            Some(known) => known,
-            None => {
-                let loaded = LoadedProgram::new(tool, &BATCH)?;
-                self.0.entry(tool.to_owned()).or_insert(loaded)
+        let loaded = match (self.loaded.get_mut(tool), &self.library) {
+            (Some(known), _) => known,
+            (None, Some(library)) => {
+                let loaded = LoadedProgram::new(tool, &BATCH, library)?;
+                self.loaded.entry(tool.to_owned()).or_insert(loaded)
             }
+            (None, None) => &mut None,
         };
         match loaded {
             Some(loaded) => loaded.run(lines),
@@ -81,6 +87,7 @@ impl Hosts {
         count: usize,
         settings: &[Setting],
         of_hosts: &[Vec<Setting>],
+        tool_library: Option<&Path>,
     ) -> Result<Hosts, GuestError> {
         // Some settings are global and exist only in the first network namespace.
         for setting in settings {
@@ -105,7 +112,10 @@ impl Hosts {
             devices: Devices::new(count),
             namespaces,
             elsewhere,
-            tools: RefCell::default(),
+            tools: RefCell::new(Tools {
+                library: tool_library.map(Path::to_owned),
+                loaded: HashMap::new(),
+            }),
         })
     }
 

@@ -18,6 +18,9 @@ pub struct Job {
     pub pairs: Vec<VethPair>,
     /// What else each host gets before its lines of `tc`, in order.
     pub host_links: Vec<Vec<HostLink>>,
+    /// The library by which `tc` is loaded once; without it, it is started anew for each host.
+    #[serde(default)]
+    pub tool_library: Option<PathBuf>,
     /// Lines of `tc`, in order.
     pub steps: Vec<Step>,
     /// Changes during the run, in order.

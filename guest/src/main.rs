@@ -136,7 +136,12 @@ fn run() -> Result<(), GuestError> {
 
 /// Sets up the hosts, their devices, queues and routes.
 fn built(job: &Job, experiment: &Experiment) -> Result<Hosts, GuestError> {
-    let mut hosts = Hosts::new(experiment.hosts.len(), &job.sysctl, &job.host_sysctl)?;
+    let mut hosts = Hosts::new(
+        experiment.hosts.len(),
+        &job.sysctl,
+        &job.host_sysctl,
+        job.tool_library.as_deref(),
+    )?;
     hosts.link(&job.pairs, &job.host_links)?;
     for step in &job.steps {
         hosts.run(step)?;

@@ -132,13 +132,16 @@ def test_what_modules_need_is_kept_and_brought_to_a_kernel_without_it(bench: Ben
     assert module_tree(info.key) == tree
 
 
-def test_the_command_compiles_the_module_for_traffic_too(bench: Bench) -> None:
+def test_the_command_compiles_the_module_for_traffic_too(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
     command = ["kernel", "build", "--source", str(bench.source), "--json"]
     assert CliRunner().invoke(app, command).exit_code == 0
     told = json.loads(CliRunner().invoke(app, command).stdout)
     assert told["traffic_module_missing"] is None
-    module = Path(told["traffic_module"])
+    module, library = Path(told["traffic_module"]), Path(told["tool_library"])
     assert module.read_text() == "module\n"
+    assert library.read_bytes().startswith(b"\x7fELF") and told["tool_library_missing"] is None
     # A kernel for which it does not compile is of use all the same.
     module.unlink()
     traffic._built.cache_clear()
@@ -148,6 +151,11 @@ def test_the_command_compiles_the_module_for_traffic_too(bench: Bench) -> None:
     assert "due.c:1: error: no" in told["traffic_module_missing"]
     said = CliRunner().invoke(app, command[:-1]).stdout
     assert "module    none, runs use the process: as a module of Linux it does not compile" in said
+    assert "library" not in said
+    library.unlink()
+    monkeypatch.setenv("CC", "no-such-compiler")
+    said = CliRunner().invoke(app, command[:-1]).stdout
+    assert "library   none, tc is started anew for each host: no C compiler" in said
     assert bench.builds() == 1
 
 

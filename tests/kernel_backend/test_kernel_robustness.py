@@ -30,6 +30,7 @@ from dumbbell.backends.kernel.folders import remove_left_folders
 from dumbbell.backends.kernel.guest import GUEST_VARIABLE, guest_program
 from dumbbell.backends.kernel.job import job
 from dumbbell.backends.kernel.programs import files_read_inside, host_tools
+from dumbbell.backends.kernel.tool_library import tool_library_of
 from dumbbell.spec import Experiment
 from waiting import PATIENCE_S, wait_until
 
@@ -266,12 +267,12 @@ import json, sys
 from pathlib import Path
 from confinement import SYSTEM
 from launcher import launch
-job = Path("job.json").resolve()
+job, library = Path("job.json").resolve(), Path("tool_library.so").resolve()
 asked = json.loads(Path("asked.json").read_text())
 result = launch(
     Path("linux").resolve(), Path("dumbbell-guest").resolve(), run_dir=Path("run"),
     seed=asked["seed"], wall_limit_s=60, memory_mb=asked["memory_mb"],
-    env={"DUMBBELL_JOB": str(job)}, readable=[*SYSTEM, job],
+    env={"DUMBBELL_JOB": str(job)}, readable=[*SYSTEM, job, library],
 )
 print(result.why())
 sys.exit(result.exit)
@@ -296,7 +297,10 @@ def test_an_ordinary_user_has_the_same_digest() -> None:
         output.mkdir(parents=True)
         for folder in (output.parent, output):
             folder.chmod(0o777)
-        (place / "job.json").write_text(job(text, 3, output, host_tools()), encoding="utf-8")
+        library = place / "tool_library.so"
+        shutil.copy(tool_library_of(), library)
+        told = job(text, 3, output, host_tools(), tool_library=library)
+        (place / "job.json").write_text(told, encoding="utf-8")
         memory_mb = kernel_backend.BACKEND.check(text).memory_bytes // 2**20 + 1
         asked = {"seed": kernel_seed(Job(text, 3)), "memory_mb": memory_mb}
         (place / "asked.json").write_text(json.dumps(asked), encoding="utf-8")

@@ -6,15 +6,17 @@
 //! forks, and the child enters the network namespace of this process and goes on to the program's `main`, as a
 //! process of its own that has just been started.
 //!
-//! The library is made here: some 230 bytes of code, and what the loader needs to know of it (elf(5)).
+//! The library is C (`python/dumbbell/backends/kernel/tool_library.c`), compiled outside the guest. Names of
+//! variables and the format of a request are written in both.
 
 use super::owned;
 use super::spawn::{Start, wait};
 use std::ffi::CString;
 use std::fs::File;
 use std::io::{self, PipeReader, PipeWriter, Read, Seek, SeekFrom, Write, pipe};
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 /// A program that has been loaded and waits.
 #[derive(Debug)]
@@ -30,27 +32,45 @@ pub struct LoadedProgram {
 }
 
 impl LoadedProgram {
-    /// Loads a program, which will be started with these arguments each time. It must start no others, which
-    /// would be told of the library too. None if its loader does not call our library.
+    /// Loads a program.
+    ///
+    /// # Arguments
+    ///
+    /// * `program` - its path.
+    /// * `arguments` - what follows its name at each start.
+    /// * `library` - path of the library.
+    ///
+    /// # Returns
+    ///
+    /// None if the program's loader does not call the library.
     ///
     /// # Errors
     ///
-    /// It could not be started, or a system call failed.
-    pub fn new(program: &str, arguments: &[&str]) -> io::Result<Option<LoadedProgram>> {
+    /// The library cannot be read, the program could not be started, or a system call failed.
+    pub fn new(
+        program: &str,
+        arguments: &[&str],
+        library: &Path,
+    ) -> io::Result<Option<LoadedProgram>> {
         let ((its_requests, requests), (answers, its_answers)) = (pipe()?, pipe()?);
-        let (input, output, library) = (memory_file()?, memory_file()?, memory_file()?);
-        let image = library_image(its_requests.as_raw_fd(), its_answers.as_raw_fd());
-        library.write_all_at(&image, 0)?;
+        let (input, output, library) = (memory_file()?, memory_file()?, File::open(library)?);
         let kept = [
             its_requests.as_raw_fd(),
             its_answers.as_raw_fd(),
             library.as_raw_fd(),
         ];
-        let preload = format!("LD_PRELOAD=/proc/self/fd/{}", library.as_raw_fd());
+        let [requests_fd, answers_fd, library_fd] = kept;
+        let more_environment = [
+            // By its descriptor: the loader would split a path at blanks and colons.
+            format!("LD_PRELOAD=/proc/self/fd/{library_fd}"),
+            format!("DUMBBELL_TOOL_REQUESTS={requests_fd}"),
+            format!("DUMBBELL_TOOL_ANSWERS={answers_fd}"),
+            format!("DUMBBELL_TOOL_NETWORK=/proc/{}/ns/net", std::process::id()),
+        ];
         let start = Start {
             program,
             arguments,
-            more_environment: Some(super::c_string(&preload)?),
+            more_environment: &more_environment,
             input: input.as_raw_fd(),
             output: output.as_raw_fd(),
             kept: &kept,
@@ -107,7 +127,7 @@ impl LoadedProgram {
     }
 }
 
-/// Bytes of a request at most, for which the code has room on its stack.
+/// Bytes of a request at most, for which the library has room.
 const REQUEST_BYTES: usize = 480;
 /// Of an entry of a request: address, length, advice.
 const ENTRY_BYTES: usize = 24;
@@ -165,181 +185,52 @@ fn memory_file() -> io::Result<File> {
     Ok(file)
 }
 
-const PAGE: u64 = 4096;
-const PT_LOAD: u32 = 1;
-const PT_DYNAMIC: u32 = 2;
-const PT_GNU_STACK: u32 = 0x6474_e551;
-const PF_X: u32 = 1;
-const PF_W: u32 = 2;
-const PF_R: u32 = 4;
-const HEADER_BYTES: u64 = 64;
-const SEGMENT_BYTES: u64 = 56;
-const SEGMENTS: u64 = 4;
-
-/// The library as a file: a page with headers, an empty table of symbols and the code, and a page with the
-/// dynamic section, to which loaders write.
-fn library_image(requests: RawFd, answers: RawFd) -> Vec<u8> {
-    // One symbol, which is none, and its name.
-    let symbols_at = HEADER_BYTES + SEGMENTS * SEGMENT_BYTES;
-    let names_at = symbols_at + 24;
-    let code_at = names_at + 8;
-    let mut image = vec![0x7f, b'E', b'L', b'F', 2, 1, 1, 0];
-    image.extend([0; 8]);
-    for half in [3u16, 62] {
-        image.extend(half.to_le_bytes()); // a shared object, x86-64
-    }
-    image.extend(1u32.to_le_bytes());
-    for long in [0, HEADER_BYTES, 0] {
-        image.extend(long.to_le_bytes()); // no entry, segments, no sections
-    }
-    image.extend(0u32.to_le_bytes());
-    for half in [HEADER_BYTES, SEGMENT_BYTES, SEGMENTS, 64, 0, 0] {
-        image.extend((half as u16).to_le_bytes());
-    }
-    let code = code(requests, answers);
-    let dynamic: Vec<u8> = [
-        (5u64, names_at), // DT_STRTAB
-        (6, symbols_at),  // DT_SYMTAB
-        (10, 1),          // DT_STRSZ
-        (11, 24),         // DT_SYMENT
-        (12, code_at),    // DT_INIT
-        (0, 0),
-    ]
-    .iter()
-    .flat_map(|(name, value)| [name.to_le_bytes(), value.to_le_bytes()].concat())
-    .collect();
-    let first_bytes = code_at + code.len() as u64;
-    let dynamic_bytes = dynamic.len() as u64;
-    for (kind, flags, at, bytes) in [
-        (PT_LOAD, PF_R | PF_X, 0, first_bytes),
-        (PT_LOAD, PF_R | PF_W, PAGE, dynamic_bytes),
-        (PT_DYNAMIC, PF_R | PF_W, PAGE, dynamic_bytes),
-        (PT_GNU_STACK, PF_R | PF_W, 0, 0),
-    ] {
-        image.extend(kind.to_le_bytes());
-        image.extend(flags.to_le_bytes());
-        for long in [at, at, at, bytes, bytes, PAGE] {
-            image.extend(long.to_le_bytes());
-        }
-    }
-    image.resize(code_at as usize, 0);
-    image.extend(code);
-    image.resize(PAGE as usize, 0);
-    image.extend(dynamic);
-    image
-}
-
-/// The code, which finds the two descriptors and the path of our network behind its end.
-fn code(requests: RawFd, answers: RawFd) -> Vec<u8> {
-    unsafe extern "C" {
-        static dumbbell_loaded_begin: u8;
-        static dumbbell_loaded_end: u8;
-    }
-    let begin = &raw const dumbbell_loaded_begin;
-    let end = &raw const dumbbell_loaded_end;
-    // SAFETY: both are labels in one section, the second behind the first, and nothing writes there.
-    let code = unsafe { std::slice::from_raw_parts(begin, end.offset_from_unsigned(begin)) };
-    let numbers = [requests, answers];
-    let mut bytes = code.to_vec();
-    bytes.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
-    bytes.extend(format!("/proc/{}/ns/net\0", std::process::id()).into_bytes());
-    bytes
-}
-
-// Numbers of system calls: arch/x86/entry/syscalls/syscall_64.tbl.
-std::arch::global_asm!(
-    ".pushsection .rodata.dumbbell_loaded, \"a\"",
-    ".globl dumbbell_loaded_begin",
-    ".globl dumbbell_loaded_end",
-    "dumbbell_loaded_begin:",
-    "push rbx",
-    "sub rsp, 480",
-    // write(answers, anything, 4): it waits.
-    "mov eax, 1",
-    "mov edi, dword ptr [rip + dumbbell_loaded_end + 4]",
-    "mov rsi, rsp",
-    "mov edx, 4",
-    "syscall",
-    // read(requests, rsp, 480); what is no entry ends the program.
-    "2:",
-    "xor eax, eax",
-    "mov edi, dword ptr [rip + dumbbell_loaded_end]",
-    "mov rsi, rsp",
-    "mov edx, 480",
-    "syscall",
-    "cmp rax, 24",
-    "jl 4f",
-    // clone(CLONE_PARENT | SIGCHLD): a child of ours.
-    "mov eax, 56",
-    "mov edi, 0x8011",
-    "xor esi, esi",
-    "xor edx, edx",
-    "xor r10d, r10d",
-    "xor r8d, r8d",
-    "syscall",
-    "test eax, eax",
-    "jz 3f",
-    // write(answers, the child's number or an error, 4)
-    "mov dword ptr [rsp], eax",
-    "mov eax, 1",
-    "mov edi, dword ptr [rip + dumbbell_loaded_end + 4]",
-    "mov rsi, rsp",
-    "mov edx, 4",
-    "syscall",
-    "jmp 2b",
-    "3:",
-    // The child: madvise(address, length, advice), up to an address of 0.
-    "mov rbx, rsp",
-    "5:",
-    "mov rdi, qword ptr [rbx]",
-    "test rdi, rdi",
-    "jz 6f",
-    "mov rsi, qword ptr [rbx + 8]",
-    "mov rdx, qword ptr [rbx + 16]",
-    "mov eax, 28",
-    "syscall",
-    "add rbx, 24",
-    "jmp 5b",
-    // open(our network), setns, close_range(3, all)
-    "6:",
-    "mov eax, 2",
-    "lea rdi, [rip + dumbbell_loaded_end + 8]",
-    "mov esi, 0x80000",
-    "xor edx, edx",
-    "syscall",
-    "test eax, eax",
-    "js 4f",
-    "mov edi, eax",
-    "mov eax, 308",
-    "mov esi, 0x40000000",
-    "syscall",
-    "test eax, eax",
-    "jnz 4f",
-    "mov eax, 436",
-    "mov edi, 3",
-    "mov esi, -1",
-    "xor edx, edx",
-    "syscall",
-    "add rsp, 480",
-    "pop rbx",
-    "ret",
-    // exit_group(126)
-    "4:",
-    "mov eax, 231",
-    "mov edi, 126",
-    "syscall",
-    "dumbbell_loaded_end:",
-    ".popsection",
-);
-
 #[cfg(test)]
 mod tests {
     use super::{LoadedProgram, request};
+    use std::path::{Path, PathBuf};
+    use std::process::Command;
+
+    /// The library, compiled into a folder of its own.
+    struct Library(PathBuf);
+
+    impl Library {
+        fn new(test: &str) -> Library {
+            let name = format!("tool-library-{test}-{}", std::process::id());
+            let folder = std::env::temp_dir().join(name);
+            std::fs::create_dir_all(&folder).unwrap();
+            let source = "../python/dumbbell/backends/kernel/tool_library.c";
+            let built = Command::new("cc")
+                .args([
+                    "-O2", "-shared", "-fPIC", "-Wall", "-Wextra", "-Werror", "-o",
+                ])
+                .arg(folder.join("library: 1.so"))
+                .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join(source))
+                .status();
+            assert!(built.unwrap().success());
+            Library(folder)
+        }
+
+        fn load(
+            &self,
+            program: &str,
+            arguments: &[&str],
+        ) -> std::io::Result<Option<LoadedProgram>> {
+            LoadedProgram::new(program, arguments, &self.0.join("library: 1.so"))
+        }
+    }
+
+    impl Drop for Library {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
 
     /// Entering a network is for root.
     #[test]
     fn each_run_is_a_process_that_has_just_been_started() {
-        let mut program = LoadedProgram::new("/bin/sh", &["-s"]).unwrap().unwrap();
+        let library = Library::new("runs");
+        let mut program = library.load("/bin/sh", &["-s"]).unwrap().unwrap();
         let mut run = |script: &str| program.run(script.as_bytes()).unwrap();
         let network = std::fs::File::open("/proc/self/ns/net").unwrap();
         if crate::sys::enter_network(&network).is_err() {
@@ -364,6 +255,16 @@ mod tests {
         assert_eq!(run(&format!("printf {long}")).1, long.as_bytes());
         let open = "for fd in 3 4 5 6 7 8 9; do [ ! -e /proc/$$/fd/$fd ] || echo $fd; done";
         assert_eq!(run(open), (true, Vec::new()));
+        // A program that it starts is not asked to wait.
+        let (is_ok, said) = run("env | grep DUMBBELL_TOOL; echo done");
+        assert_eq!((is_ok, &*said), (true, &b"done\n"[..]));
+    }
+
+    #[test]
+    fn a_program_whose_loader_calls_nothing_is_not_loaded() {
+        let library = Library::new("none");
+        std::fs::write(library.0.join("library: 1.so"), "no library").unwrap();
+        assert!(library.load("/bin/sh", &["-c", "cat"]).unwrap().is_none());
     }
 
     #[test]
@@ -384,7 +285,10 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_an_error() {
-        let error = LoadedProgram::new("/bin/no-such-program", &[]).unwrap_err();
+        let library = Library::new("missing");
+        let error = library.load("/bin/no-such-program", &[]).unwrap_err();
+        assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
+        let error = LoadedProgram::new("/bin/sh", &[], &library.0.join("no")).unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
     }
 }

@@ -40,8 +40,8 @@ pub(super) struct Start<'a> {
     pub program: &'a str,
     /// What follows its name.
     pub arguments: &'a [&'a str],
-    /// A variable besides ours.
-    pub more_environment: Option<CString>,
+    /// Variables besides ours, `NAME=value`.
+    pub more_environment: &'a [String],
     /// What it reads.
     pub input: RawFd,
     /// Where its output and its errors go.
@@ -62,8 +62,12 @@ impl Start<'_> {
         let mut arguments = vec![program.as_ptr()];
         arguments.extend(words.iter().map(|word| word.as_ptr()));
         arguments.push(null());
-        let mut environment: Vec<*const c_char> = Vec::new();
-        environment.extend(self.more_environment.as_deref().map(CStr::as_ptr));
+        let more: Vec<CString> = self
+            .more_environment
+            .iter()
+            .map(|entry| super::c_string(entry))
+            .collect::<Result<_, _>>()?;
+        let mut environment: Vec<_> = more.iter().map(|entry| entry.as_ptr()).collect();
         // SAFETY: the list ends with null, and nothing in this process changes it.
         unsafe {
             let mut entry = environ;
@@ -111,7 +115,7 @@ pub fn run_to_end(program: &str, arguments: &[&str], input: &[u8]) -> io::Result
     let start = Start {
         program,
         arguments,
-        more_environment: None,
+        more_environment: &[],
         input: its_input.as_raw_fd(),
         output: its_output.as_raw_fd(),
         kept: &[],

@@ -40,6 +40,7 @@ from dumbbell.backends.kernel.programs import (
     program_hashes,
 )
 from dumbbell.backends.kernel.tables import read_result
+from dumbbell.backends.kernel.tool_library import tool_library, tool_library_versions
 from dumbbell.backends.kernel.traffic import description_of_player, player_of, traffic_versions
 from dumbbell.backends.memory import MemoryLimit
 from dumbbell.errors import DumbbellError, FailureKind, RunError, SpecError
@@ -95,6 +96,7 @@ class Kernel:
             "guest_confined_by": str(best_confinement().means),
             **({"controllers": found} if (found := module_versions(spec)) else {}),
             **traffic_versions(spec),
+            **tool_library_versions(),
         }
 
     def check(self, resolved_json: str) -> Cost:
@@ -237,8 +239,8 @@ class _KernelBatch:
         modules = built_modules(asked.resolved_json)
         readable = [*readable, *(path for path, _ in modules.values())]
         player = player_of(resolved)
-        if player.module is not None:
-            readable = [*readable, player.module]
+        library = tool_library()
+        readable = [*readable, *(path for path in (player.module, library) if path is not None)]
         controllers = [
             {"module": str(path), "name": module.name, "flows": flows}
             for module, (path, flows) in modules.items()
@@ -249,6 +251,7 @@ class _KernelBatch:
             programs=programs,
             controllers=controllers,
             player=player,
+            tool_library=library,
         )
         job_file.write_text(text, encoding="utf-8")
         cost = self._backend.check(asked.resolved_json)

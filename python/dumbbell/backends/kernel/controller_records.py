@@ -12,6 +12,7 @@ from dumbbell.backends.kernel.guest import guest_program
 from dumbbell.backends.kernel.job import job
 from dumbbell.backends.kernel.launch import launch
 from dumbbell.backends.kernel.programs import asked_tools, files_read_inside, host_tools
+from dumbbell.backends.kernel.tool_library import tool_library
 from dumbbell.backends.native.recording import MOST_RECORDS, RECORD, Records, read_records
 from dumbbell.errors import RunError
 
@@ -44,7 +45,12 @@ def kernel_records(resolved_json: str, replication: int) -> Records:
         output.mkdir()
         controllers = [{"module": str(path), "name": module.name, "flows": flows}]
         tools = host_tools(wanted)
-        text = job(resolved_json, replication, output, tools, controllers=controllers)
+        library = tool_library()
+        text = job(
+            *(resolved_json, replication, output, tools),
+            controllers=controllers,
+            tool_library=library,
+        )
         job_file = folder.path / "job.json"
         job_file.write_text(text, encoding="utf-8")
         memory_bytes = cost.memory_bytes + MOST_RECORDS * RECORD.itemsize
@@ -56,7 +62,7 @@ def kernel_records(resolved_json: str, replication: int) -> Records:
             wall_limit_s=max(_LEAST_WALL_LIMIT_S, _PATIENCE * cost.wall_s),
             memory_mb=memory_bytes // 2**20 + 1,
             env={"DUMBBELL_JOB": str(job_file)},
-            readable=[*files_read_inside(wanted), path],
+            readable=[*files_read_inside(wanted), path, *([] if library is None else [library])],
         )
         if not ended.ok:
             raise RunError(f"the kernel: {ended.why()}")

@@ -136,6 +136,7 @@ def job(
     programs: Mapping[str, Any] | None = None,
     controllers: list[dict[str, Any]] | None = None,
     player: Player = PROCESS,
+    tool_library: Path | None = None,
 ) -> str:
     """The job file of one replication.
 
@@ -150,6 +151,8 @@ def job(
         programs: Job entries of the description's programs (`program_jobs`).
         controllers: Modules to load: path, name, flows.
         player: What reads and writes for flows and probes.
+        tool_library: Library by which ``tc`` is loaded once (`dumbbell.backends.kernel.
+            tool_library`); without it ``tc`` is started anew for each host.
     """
     resolved = json.loads(resolved_json)
     if has_traces(resolved):
@@ -160,6 +163,7 @@ def job(
         **{"shell": shell, "programs": programs, "controllers": controllers},
         "traffic_module": None if player.module is None else str(player.module),
         "requires_module": player.is_required,
+        "tool_library": None if tool_library is None else str(tool_library),
     }
     return made.to_json(resolved_json, replication, output, more)
 

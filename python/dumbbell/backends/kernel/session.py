@@ -33,6 +33,7 @@ from dumbbell.backends.kernel.launch import LaunchResult, launch
 from dumbbell.backends.kernel.login import SHOWN, Login
 from dumbbell.backends.kernel.programs import files_read_inside, host_tools
 from dumbbell.backends.kernel.session_orders import Order
+from dumbbell.backends.kernel.tool_library import tool_library
 from dumbbell.errors import DumbbellError, RunError
 
 PATIENCE_S = 120.0
@@ -212,7 +213,13 @@ class Session:
                 "most_output_bytes": self._limits.most_output_bytes,
             }
             job_file = folder / "job.json"
-            text = job(self._json, 0, folder, host_tools(), login=Login(self.homes), shell=asked)
+            library = tool_library()
+            text = job(
+                *(self._json, 0, folder, host_tools()),
+                login=Login(self.homes),
+                shell=asked,
+                tool_library=library,
+            )
             job_file.write_text(text, encoding="utf-8")
             self._ended = launch(
                 self._kernel.path,
@@ -223,7 +230,7 @@ class Session:
                 memory_mb=self._limits.memory_mb,
                 most_written_bytes=self._limits.most_written_bytes,
                 env={"DUMBBELL_JOB": str(job_file)},
-                readable=[*files_read_inside(), *SHOWN],
+                readable=[*files_read_inside(), *SHOWN, *([] if library is None else [library])],
                 cancelled=self._cancel.is_set,
                 started=self._started,
             )

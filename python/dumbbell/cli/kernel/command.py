@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -78,23 +79,29 @@ def build(
     except KeyboardInterrupt:
         tell("stopped; nothing is left of the build")
         raise typer.Exit(STOPPED) from None
-    module, why = _traffic_module(info)
+    from dumbbell.backends.kernel.tool_library import tool_library_of
+    from dumbbell.backends.kernel.traffic import traffic_module_of
+
+    module, why = _compiled(lambda: traffic_module_of(info))
+    library, why_none = _compiled(tool_library_of)
     if as_json:
-        _print_info(info, as_json, {"traffic_module": module, "traffic_module_missing": why})
+        more = {"traffic_module": module, "traffic_module_missing": why}
+        more |= {"tool_library": library, "tool_library_missing": why_none}
+        _print_info(info, as_json, more)
         return
     _print_info(info, as_json)
     said = "compiled" if module else f"none, runs use the process: {printable(why or '')}"
     say(f"module    {said}")
+    if why_none is not None:
+        say(f"library   none, tc is started anew for each host: {printable(why_none)}")
 
 
-def _traffic_module(info: KernelInfo) -> tuple[str | None, str | None]:
-    """Path of the kernel's module for traffic, or why there is none: a user's kernel is of use
-    without it."""
-    from dumbbell.backends.kernel.traffic import traffic_module_of
+def _compiled(compile_it: Callable[[], Path]) -> tuple[str | None, str | None]:
+    """Path of what a kernel is of use without, or why there is none."""
     from dumbbell.backends.native import BuildError
 
     try:
-        return str(traffic_module_of(info)), None
+        return str(compile_it()), None
     except BuildError as error:
         return None, str(error)
 
