@@ -11,6 +11,7 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent))
 import programs_cost as bench
+from virtual_kernel import bare_hosts
 
 from dumbbell.backends.kernel.job import job
 from dumbbell.backends.kernel.programs import asked_tools, host_tools
@@ -41,7 +42,7 @@ def test_the_script_runs_the_same_commands_and_no_copies_of_packets(tmp_path: Pa
         pytest.skip(str(error))
     text = bench.experiment(600, 1, programs=False).resolved_json()
     asked = json.loads(job(text, 0, tmp_path, tools))
-    hosts = bench.bare_hosts(text, tmp_path, tools)
+    hosts = bare_hosts(text, tmp_path, tools)
     script = bench.script(hosts, asked, resolved, tools, tmp_path)
     assert script.count("ITGSend -a ") == 2
     assert script.count(" -t 600000 ") == 2
