@@ -318,15 +318,17 @@ enum Step {
 fn steps(crossings: &[Crossing], over: Time) -> Vec<(Time, Step, usize)> {
     let mut steps = Vec::with_capacity(2 * crossings.len());
     // One kind after the other: each is nearly in order already, and such pieces are merged.
-    let kinds: [(Step, fn(&Crossing) -> Time); 3] = [
-        (Step::Comes, |crossing| crossing.arrived),
-        (Step::Leaves, |crossing| crossing.departed),
-        (Step::IsDropped, |crossing| crossing.dropped),
-    ];
-    for (step, time_of) in kinds {
-        let times = crossings.iter().map(time_of).zip(0..);
-        let before_end = times.filter(|(time, _)| *time < over);
-        steps.extend(before_end.map(|(time, index)| (time, step, index)));
+    for step in [Step::Comes, Step::Leaves, Step::IsDropped] {
+        for (index, crossing) in crossings.iter().enumerate() {
+            let time = match step {
+                Step::Comes => crossing.arrived,
+                Step::Leaves => crossing.departed,
+                Step::IsDropped => crossing.dropped,
+            };
+            if time < over {
+                steps.push((time, step, index));
+            }
+        }
     }
     // At one instant departures make room for arrivals; but no packet leaves before it arrived.
     steps.sort_by_key(|&(time, step, index)| {
